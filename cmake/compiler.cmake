@@ -1,0 +1,32 @@
+# How every file of the project is compiled: the language, the warnings, the arithmetic.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
+endif()
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+endif()
+
+add_library(weft_flags INTERFACE)
+target_compile_options(weft_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${WEFT_WERROR}>:-Werror>
+  # A product and a sum stay two roundings on every machine, so results do not depend on the compiler's choice.
+  -ffp-contract=off)
+
+# The shared library gives away the symbols of namespace weft and no others: not even the templates of the standard
+# library that it instantiates, which -fvisibility=hidden leaves visible.
+function(weft_export_only_weft library)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+  target_link_options(${library} PRIVATE -Wl,--version-script=${script})
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_link_options(${library} PRIVATE -Wl,--no-undefined)
+  endif()
+  set_target_properties(${library} PROPERTIES LINK_DEPENDS ${script})
+endfunction()

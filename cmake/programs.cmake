@@ -1,0 +1,23 @@
+# Programs beside the library. The generator may look inside; examples and benchmarks are users like any other.
+
+# weft_program(<target> <library> <pattern>...): one program from the files that match, if there are any.
+function(weft_program target library)
+  file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
+  if(sources)
+    add_executable(${target} ${sources})
+    target_link_libraries(${target} PRIVATE weft_flags ${library})
+  endif()
+endfunction()
+
+weft_program(weft_generate weft_static tools/generate*.cc)
+if(TARGET weft_generate)
+  target_include_directories(weft_generate PRIVATE src)
+endif()
+
+weft_program(weft_bench weft benchmarks/*.cc)
+
+file(GLOB examples CONFIGURE_DEPENDS examples/*.cc)
+foreach(example IN LISTS examples)
+  cmake_path(GET example STEM name)
+  weft_program(${name} weft ${example})
+endforeach()

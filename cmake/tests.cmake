@@ -1,0 +1,57 @@
+# What ctest runs: the unit tests as one program in a few shards, and the checks of the source tree and of the build.
+
+find_package(GTest REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+file(GLOB tests CONFIGURE_DEPENDS src/*/*_test.cc tests/*.cc)
+if(tests)
+  add_executable(weft_tests ${tests})
+  target_link_libraries(weft_tests PRIVATE weft_flags weft_static GTest::gtest_main nlohmann_json::nlohmann_json)
+  target_include_directories(weft_tests PRIVATE src .)  # "core/op.h" and "tests/support.h"
+  target_compile_definitions(weft_tests PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
+  # One program is cheap to link; a process per test would cost more than the tests. Each shard leaves its results in
+  # results/<name>.json, where scripts/test counts them.
+  set(shards 2)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    set(results ${PROJECT_BINARY_DIR}/results/weft_tests.${shard}.json)
+    add_test(NAME weft_tests.${shard} COMMAND weft_tests)
+    set_tests_properties(weft_tests.${shard} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=json:${results}")
+  endforeach()
+endif()
+
+# The compilers whose judgement on public headers counts: two, because each accepts things the other refuses.
+set(judges "")
+foreach(name g++ clang++-14)
+  find_program(WEFT_JUDGE_${name} ${name})
+  if(WEFT_JUDGE_${name})
+    list(APPEND judges ${WEFT_JUDGE_${name}})
+  else()
+    message(WARNING "${name} is not installed: public headers are not tried with it.")
+  endif()
+endforeach()
+
+# weft_check(<name> <command>...): a check that is one run of a program.
+function(weft_check name)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS check TIMEOUT 600)
+endfunction()
+
+function(weft_script_check name script)
+  weft_check(${name} ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/${script} ${ARGN})
+endfunction()
+
+weft_script_check(line_budgets cmake/lint.py lines ${PROJECT_SOURCE_DIR})
+weft_script_check(include_rules cmake/lint.py includes ${PROJECT_SOURCE_DIR})
+weft_script_check(headers_alone cmake/headers.py ${PROJECT_SOURCE_DIR} ${judges})
+weft_script_check(must_not_compile must_not_compile/run.py ${PROJECT_SOURCE_DIR} ${judges})
+weft_script_check(layering cmake/layering.py ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${WEFT_LAYER_TABLE})
+weft_script_check(exported_symbols cmake/symbols.py $<TARGET_FILE:weft>)
+weft_script_check(installed_package cmake/install.py ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
+                  ${CMAKE_CXX_COMPILER} ${PROJECT_VERSION})
+if(TARGET weft_generate)
+  weft_check(generated_files weft_generate --check ${PROJECT_SOURCE_DIR})
+endif()

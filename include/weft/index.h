@@ -1,0 +1,44 @@
+// What may stand between the parentheses of `x(...)`.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+
+#include <weft/error.h>
+
+namespace weft::inline v0 {
+
+struct All {};
+struct Ellipsis {};
+struct NewAxis {};
+inline constexpr All all;             ///< the whole axis, Python's `:`
+inline constexpr Ellipsis ellipsis;   ///< as many whole axes as are missing, Python's `...`
+inline constexpr NewAxis newaxis;     ///< a new axis of size 1
+inline constexpr std::nullopt_t none = std::nullopt;  ///< an open end: `range(1, none)` is Python's `1:`
+
+/// Python's `start:stop:step`. Negative positions count from the end; ends beyond the axis are cut, as in NumPy.
+struct Range {
+  std::optional<std::int64_t> start, stop;
+  std::int64_t step = 1;
+};
+inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) {
+  return {start, stop, step};
+}
+
+/// One position of an index expression. A plain integer drops its axis; out of range is an IndexError.
+struct Index {
+  enum class What : std::uint8_t { kPosition, kRange, kAll, kEllipsis, kNewAxis } what;
+  std::int64_t position = 0;
+  Range bounds;
+
+  template <std::integral A>
+    requires(!std::same_as<A, bool>)
+  Index(A at) : what(What::kPosition), position(static_cast<std::int64_t>(at)) {}
+  Index(Range r) : what(What::kRange), bounds(r) {}
+  Index(All) : what(What::kAll) {}
+  Index(Ellipsis) : what(What::kEllipsis) {}
+  Index(NewAxis) : what(What::kNewAxis) {}
+};
+
+}  // namespace weft::inline v0

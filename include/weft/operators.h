@@ -1,0 +1,54 @@
+// Operators on tensors.
+//
+// A C++ number beside a tensor takes the tensor's dtype unless its kind is higher (bool < integer < floating), which is a
+// DtypeError naming `cast`. Two tensors never mix dtypes. All operators are elementwise, broadcast, and make a new value.
+#pragma once
+
+#include <weft/tensor.h>
+
+namespace weft::inline v0 {
+
+/// One side of an operator: borrows a Tensor, or holds a number. Lives only during the expression.
+class WEFT_API Operand {
+ public:
+  Operand(const Tensor& tensor, Location at = Location::here()) : tensor_(&tensor), at_(at) {}
+  template <Scalar A>
+  Operand(A number, Location at = Location::here()) : number_(number), at_(at) {}
+  Tensor take() const;
+  Location location() const { return at_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  Literal number_;
+  Location at_;
+};
+
+WEFT_API Tensor operator+(const Operand& a, const Operand& b);
+WEFT_API Tensor operator-(const Operand& a, const Operand& b);
+WEFT_API Tensor operator*(const Operand& a, const Operand& b);
+/// Floating only: on integers it is a DtypeError that names floordiv, truncatediv and divide.
+WEFT_API Tensor operator/(const Operand& a, const Operand& b);
+WEFT_API Tensor operator%(const Operand& a, const Operand& b);  ///< floormod: the result has the sign of b, as in Python
+WEFT_API Tensor operator-(const Tensor& x);
+
+WEFT_API Tensor operator==(const Operand& a, const Operand& b);
+WEFT_API Tensor operator!=(const Operand& a, const Operand& b);
+WEFT_API Tensor operator<(const Operand& a, const Operand& b);
+WEFT_API Tensor operator<=(const Operand& a, const Operand& b);
+WEFT_API Tensor operator>(const Operand& a, const Operand& b);
+WEFT_API Tensor operator>=(const Operand& a, const Operand& b);
+
+/// Logical on bool, bitwise on integers.
+WEFT_API Tensor operator&(const Operand& a, const Operand& b);
+WEFT_API Tensor operator|(const Operand& a, const Operand& b);
+WEFT_API Tensor operator^(const Operand& a, const Operand& b);
+WEFT_API Tensor operator~(const Tensor& x);
+WEFT_API Tensor operator!(const Tensor& x);  ///< bool only
+
+/// Rebinds the handle `x` to a new value; other handles to the old value keep it.
+inline Tensor& operator+=(Tensor& x, const Operand& b) { return x = x + b; }
+inline Tensor& operator-=(Tensor& x, const Operand& b) { return x = x - b; }
+inline Tensor& operator*=(Tensor& x, const Operand& b) { return x = x * b; }
+inline Tensor& operator/=(Tensor& x, const Operand& b) { return x = x / b; }
+
+}  // namespace weft::inline v0

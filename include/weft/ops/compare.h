@@ -1,0 +1,28 @@
+// Comparisons, logic and bits.
+//
+// Derived from the op table by ./scripts/generate; do not edit.
+#pragma once
+
+#include <weft/ops/types.h>
+
+namespace weft::inline v0 {
+
+WEFT_API Tensor equal(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a == b, broadcasting; NaN equals nothing.
+WEFT_API Tensor not_equal(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a != b, broadcasting.
+WEFT_API Tensor less(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a < b, broadcasting.
+WEFT_API Tensor less_equal(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a <= b, broadcasting.
+WEFT_API Tensor greater(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a > b, broadcasting.
+WEFT_API Tensor greater_equal(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a >= b, broadcasting.
+WEFT_API Tensor logical_and(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a and b, broadcasting.
+WEFT_API Tensor logical_or(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a or b, broadcasting.
+WEFT_API Tensor logical_xor(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise: exactly one of a and b, broadcasting.
+WEFT_API Tensor logical_not(Tensor x, Location at = Location::here());  ///< Elementwise not x.
+WEFT_API Tensor bitwise_and(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise and of the bits, broadcasting.
+WEFT_API Tensor bitwise_or(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise or of the bits, broadcasting.
+WEFT_API Tensor bitwise_xor(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise exclusive or of the bits, broadcasting.
+WEFT_API Tensor left_shift(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a shifted left by b bits, broadcasting; b below 0 counts as 0, beyond the width gives 0.
+WEFT_API Tensor right_shift(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a shifted right by b bits, keeping the sign; b below 0 counts as 0, beyond the width as the width less one.
+WEFT_API Tensor invert(Tensor x, Location at = Location::here());  ///< Elementwise complement of the bits.
+WEFT_API Tensor where(Tensor condition, Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a where condition holds, else b; all three broadcast.
+
+}  // namespace weft::inline v0

@@ -1,0 +1,62 @@
+// Shapes and specs: what is known about a value before it exists.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+#include <weft/dtype.h>
+#include <weft/small_vector.h>
+
+namespace weft::inline v0 {
+
+inline constexpr std::int64_t kUnknown = -1;  ///< a size that is not known yet
+inline constexpr int kMaxRank = 32;
+
+/// A short list of integers: axes, sizes, strides. No heap up to six.
+using Ints = SmallVector<std::int64_t, 6>;
+
+/// One size in a braced shape: any integer type, but neither bool nor a floating number.
+struct Dim {
+  std::int64_t value;
+  template <std::integral A>
+    requires(!std::same_as<A, bool>)
+  constexpr Dim(A a) : value(static_cast<std::int64_t>(a)) {}
+};
+
+/// The sizes of a tensor, outermost first. Sizes are >= 0 or kUnknown; rank is at most kMaxRank. A value type; no heap
+/// for rank <= 6.
+class WEFT_API Shape {
+ public:
+  Shape() = default;                           ///< the shape of a scalar
+  Shape(std::initializer_list<Dim> sizes);     ///< Throws ShapeError for a size below -1 or too many of them.
+  explicit Shape(std::span<const std::int64_t> sizes);
+
+  int rank() const { return static_cast<int>(sizes_.size()); }
+  std::int64_t operator[](int axis) const { return sizes_[static_cast<std::size_t>(axis)]; }  ///< REQUIRES: 0 <= axis < rank()
+  void set(int axis, std::int64_t size) { sizes_[static_cast<std::size_t>(axis)] = size; }    ///< REQUIRES: 0 <= axis < rank()
+  void append(std::int64_t size) { sizes_.push_back(size); }
+  const std::int64_t* begin() const { return sizes_.begin(); }
+  const std::int64_t* end() const { return sizes_.end(); }
+  std::span<const std::int64_t> sizes() const { return sizes_; }
+
+  bool known() const;                   ///< no size is kUnknown
+  std::int64_t num_elements() const;    ///< Throws ShapeError if unknown or if the product does not fit 63 bits.
+  std::string str() const;              ///< "[2,?,3]"
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  Ints sizes_;
+};
+
+/// The static type of a value: dtype and shape.
+struct WEFT_API Spec {
+  DType dtype = f32;
+  Shape shape;
+  std::string str() const;  ///< "f32[2,3]"
+  friend bool operator==(const Spec&, const Spec&) = default;
+};
+
+}  // namespace weft::inline v0

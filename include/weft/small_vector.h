@@ -1,0 +1,111 @@
+// A vector whose first N elements live inside the object.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace weft::inline v0 {
+
+/// Grows like std::vector, but allocates only beyond N elements. Iterators are pointers and are invalidated by any
+/// growth and by a move. Not thread-safe.
+template <class T, std::size_t N>
+class SmallVector {
+ public:
+  SmallVector() = default;
+  explicit SmallVector(std::size_t count, const T& value = T()) { resize(count, value); }
+  SmallVector(std::initializer_list<T> list) : SmallVector(list.begin(), list.end()) {}
+  template <class It>
+    requires(!std::is_integral_v<It>)
+  SmallVector(It first, It last) {
+    for (; first != last; ++first) push_back(*first);
+  }
+  SmallVector(const SmallVector& other) : SmallVector(other.begin(), other.end()) {}
+  SmallVector(SmallVector&& other) noexcept { take(std::move(other)); }
+  SmallVector& operator=(const SmallVector& other) {
+    if (this != &other) *this = SmallVector(other);
+    return *this;
+  }
+  SmallVector& operator=(SmallVector&& other) noexcept {
+    if (this != &other) {
+      destroy();
+      take(std::move(other));
+    }
+    return *this;
+  }
+  ~SmallVector() { destroy(); }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& operator[](std::size_t i) { return data_[i]; }              ///< REQUIRES: i < size()
+  const T& operator[](std::size_t i) const { return data_[i]; }  ///< REQUIRES: i < size()
+  T& back() { return data_[size_ - 1]; }                         ///< REQUIRES: not empty
+  operator std::span<const T>() const { return {data_, size_}; }
+  operator std::span<T>() { return {data_, size_}; }
+
+  template <class... A>
+  T& emplace_back(A&&... args) {
+    if (size_ == capacity_) grow();
+    return *std::construct_at(data_ + size_++, std::forward<A>(args)...);
+  }
+  void push_back(T value) { emplace_back(std::move(value)); }
+  void resize(std::size_t count, const T& value = T()) {
+    while (size_ > count) std::destroy_at(data_ + --size_);
+    while (size_ < count) emplace_back(value);
+  }
+  void clear() { resize(0); }
+
+  friend bool operator==(const SmallVector& a, const SmallVector& b) {
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i < a.size_; ++i)
+      if (!(a.data_[i] == b.data_[i])) return false;
+    return true;
+  }
+
+ private:
+  T* local() { return std::launder(reinterpret_cast<T*>(storage_)); }
+  bool is_local() const { return static_cast<const void*>(data_) == static_cast<const void*>(storage_); }
+
+  void grow() {
+    const std::size_t bigger = capacity_ * 2;
+    T* fresh = std::allocator<T>().allocate(bigger);
+    std::uninitialized_move_n(data_, size_, fresh);
+    std::destroy_n(data_, size_);
+    if (!is_local()) std::allocator<T>().deallocate(data_, capacity_);
+    data_ = fresh;
+    capacity_ = bigger;
+  }
+  void destroy() {
+    std::destroy_n(data_, size_);
+    if (!is_local()) std::allocator<T>().deallocate(data_, capacity_);
+  }
+  // REQUIRES: this object holds no elements that need destruction.
+  void take(SmallVector&& other) noexcept {
+    if (other.is_local()) {
+      data_ = local();
+      capacity_ = N;
+      std::uninitialized_move_n(other.data_, other.size_, data_);
+      std::destroy_n(other.data_, other.size_);
+    } else {
+      data_ = std::exchange(other.data_, other.local());
+      capacity_ = std::exchange(other.capacity_, N);
+    }
+    size_ = std::exchange(other.size_, 0);
+  }
+
+  alignas(T) unsigned char storage_[N * sizeof(T)];
+  T* data_ = reinterpret_cast<T*>(storage_);
+  std::size_t size_ = 0, capacity_ = N;
+};
+
+}  // namespace weft::inline v0

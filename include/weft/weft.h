@@ -1,0 +1,15 @@
+// Everything Weft offers.
+#pragma once
+
+#include <weft/axes.h>
+#include <weft/dtype.h>
+#include <weft/error.h>
+#include <weft/gradient.h>
+#include <weft/index.h>
+#include <weft/location.h>
+#include <weft/operators.h>
+#include <weft/ops.h>
+#include <weft/print.h>
+#include <weft/shape.h>
+#include <weft/tape.h>
+#include <weft/tensor.h>

@@ -1,0 +1,169 @@
+#include "core/apply.h"
+
+#include <cmath>
+
+namespace weft::inline v0 {
+namespace {
+
+thread_local Interpreter* stack_top = nullptr;
+
+std::string argument(const Call& call, std::size_t i) {
+  const OpArgs args{call.op, call.attrs, call.at};
+  SmallVector<const Spec*, 4> none;
+  return Infer{args, none}.name(i);
+}
+
+void check_inputs_exist(const Call& call) {
+  const std::size_t declared = call.op.inputs.size();
+  const bool list = call.op.list_input();
+  if (list ? call.inputs.size() + 1 < declared : call.inputs.size() != declared)
+    throw InternalError(std::string(call.op.name) + " was called with " + std::to_string(call.inputs.size()) + " inputs", call.at);
+  if (list && call.inputs.size() < declared)
+    throw ValueError(call.op.name, std::string(call.op.inputs.back().name) + " is an empty list; give at least one tensor.", call.at);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (!call.inputs[i].defined())
+      throw ValueError(call.op.name, argument(call, i) + " is an empty Tensor handle; assign a value to it first.", call.at);
+}
+
+std::string literal_text(Literal number) {
+  if (number.kind == Kind::boolean) return number.integer ? "true" : "false";
+  if (number.kind == Kind::integer) return number.wide ? std::to_string(static_cast<std::uint64_t>(number.integer)) : std::to_string(number.integer);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", number.real);
+  return text;
+}
+
+// A C++ number beside a tensor takes the tensor's dtype; beside other numbers only, the highest kind wins.
+void adapt_literals(const Call& call) {
+  std::size_t literals = 0, leader = call.inputs.size();
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (input_of(call.op, i).type != Input::Type::kCommon) continue;
+    if (is_literal(call.inputs[i])) ++literals;
+    else if (leader == call.inputs.size()) leader = i;
+  }
+  if (literals == 0) return;
+  DType dtype = bool_;
+  if (leader < call.inputs.size()) {
+    dtype = call.inputs[leader].dtype();
+  } else {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (input_of(call.op, i).type != Input::Type::kCommon) continue;
+      const DType own = call.inputs[i].dtype();
+      if (kind_of(own) > kind_of(dtype) || (kind_of(own) == kind_of(dtype) && size_of(own) > size_of(dtype))) dtype = own;
+    }
+  }
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (input_of(call.op, i).type != Input::Type::kCommon || !is_literal(call.inputs[i])) continue;
+    const Literal number = call.inputs[i].node()->number;
+    if (call.inputs[i].dtype() == dtype) continue;
+    if (number.kind > kind_of(dtype))
+      throw DtypeError(call.op.name, "the number " + literal_text(number) + " for " + argument(call, i) + " is of a higher kind than " +
+                                         argument(call, leader) + " " + call.inputs[leader].spec().str() + "; cast the tensor or pass another number.", call.at);
+    if (!literal_fits(number, dtype))
+      throw DtypeError(call.op.name, "the number " + literal_text(number) + " for " + argument(call, i) + " does not fit " + std::string(name_of(dtype)) +
+                                         "; cast " + (leader < call.inputs.size() ? argument(call, leader) : "it") + " or pass a smaller number.", call.at);
+    const Location made_at = call.inputs[i].node()->made_at;
+    call.inputs[i] = make_scalar(number, dtype);
+    call.inputs[i].node()->made_at = made_at;
+  }
+}
+
+void check_dtypes(const Call& call) {
+  std::size_t first = call.inputs.size();
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Input& input = input_of(call.op, i);
+    const DType dtype = call.inputs[i].dtype();
+    if (!(allowed(call.op, input) & bit(dtype)))
+      throw DtypeError(call.op.name, argument(call, i) + " is " + call.inputs[i].spec().str() + "; it must be " +
+                                         dtypes_text(allowed(call.op, input)) + ", cast it.", call.at);
+    if (input.type != Input::Type::kCommon) continue;
+    if (first == call.inputs.size()) first = i;
+    else if (call.inputs[first].dtype() != dtype)
+      throw DtypeError(call.op.name, argument(call, first) + " is " + call.inputs[first].spec().str() + " and " + argument(call, i) + " is " +
+                                         call.inputs[i].spec().str() + "; tensors of two dtypes never mix, cast one of them.", call.at);
+  }
+}
+
+void check_attr(const Call& call, const AttrDef& def, const Attr& value) {
+  const auto refuse = [&](const std::string& rule) {
+    throw ValueError(call.op.name, std::string(def.name) + " is " + attr_text(def, value) + "; " + rule, call.at);
+  };
+  const auto number = [](double v) { return v == std::floor(v) && std::abs(v) < 1e15 ? std::to_string(static_cast<std::int64_t>(v)) : std::to_string(v); };
+  const auto in_range = [&](double v) {
+    if (v >= def.low && v <= def.high) return;
+    if (std::isinf(def.high)) refuse("it must be " + number(def.low) + " or more.");
+    refuse("it must be from " + number(def.low) + " to " + number(def.high) + ".");
+  };
+  if (std::holds_alternative<std::monostate>(value) && def.optional) return;
+  switch (def.kind) {
+    case AttrKind::kInteger: in_range(static_cast<double>(std::get<std::int64_t>(value))); break;
+    case AttrKind::kReal: {
+      const double v = std::get<double>(value);
+      if (std::isnan(v)) refuse("it must be a number.");
+      in_range(v);
+      break;
+    }
+    case AttrKind::kChoice: {
+      const auto v = std::get<std::int64_t>(value);
+      if (v < 0 || v >= static_cast<std::int64_t>(def.choices.size())) refuse("it is not one of " + std::string(def.type) + "'s values.");
+      break;
+    }
+    case AttrKind::kDType:
+      if (static_cast<int>(std::get<DType>(value)) >= kNumDTypes) throw ValueError(call.op.name, std::string(def.name) + " is not a dtype.", call.at);
+      break;
+    case AttrKind::kList:
+      for (std::int64_t v : std::get<Ints>(value)) in_range(static_cast<double>(v));
+      break;
+    default: break;  // axes and shapes depend on the inputs: `.infer` checks them
+  }
+}
+
+}  // namespace
+
+Interpreter* Interpreter::top() { return stack_top; }
+
+void Interpreter::install() {
+  below_ = stack_top;
+  stack_top = this;
+  installed_ = true;
+}
+
+void Interpreter::remove() {
+  Interpreter** link = &stack_top;
+  while (*link != nullptr && *link != this) link = &(*link)->below_;
+  if (*link == nullptr) throw InternalError("an interpreter was removed from a thread that did not install it");
+  *link = below_;
+  installed_ = false;
+}
+
+void Interpreter::delegate(Call call, Tensors& outputs) {
+  const Scope scope(below_);
+  if (below_ == nullptr) apply_eagerly(call, outputs);
+  else below_->apply(call, outputs);
+}
+
+Interpreter::Scope::Scope(Interpreter* interpreter) : before_(stack_top) { stack_top = interpreter; }
+Interpreter::Scope::~Scope() { stack_top = before_; }
+
+void apply(Call call, Tensors& outputs) {
+  check_inputs_exist(call);
+  adapt_literals(call);
+  if (stack_top == nullptr) apply_eagerly(call, outputs);
+  else stack_top->apply(call, outputs);
+}
+
+Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Location at) {
+  Tensors outputs;
+  apply({op, inputs, attrs, at}, outputs);
+  return std::move(outputs[0]);
+}
+
+Specs check(const Call& call) {
+  check_dtypes(call);
+  for (std::size_t i = 0; i < call.op.attrs.size(); ++i) check_attr(call, call.op.attrs[i], call.attrs[i]);
+  SmallVector<const Spec*, 4> specs;
+  for (const Tensor& input : call.inputs) specs.push_back(&input.spec());
+  return call.op.infer(Infer{{call.op, call.attrs, call.at}, specs});
+}
+
+}  // namespace weft::inline v0

@@ -1,0 +1,61 @@
+// apply: the one place through which every op call goes, and the interpreters behind it.
+#pragma once
+
+#include "core/op.h"
+
+namespace weft::inline v0 {
+
+/// One call of an op. The handles in `inputs` belong to the callee: it may move from them.
+struct Call {
+  const Op& op;
+  std::span<Tensor> inputs;
+  AttrSpan attrs;
+  Location at;
+};
+
+/// What a call means now. The top of the thread's stack decides; an empty stack means eager execution. An interpreter
+/// belongs to the thread that installed it and is removed there, in any order.
+class Interpreter {
+ public:
+  virtual ~Interpreter() = default;
+  virtual void apply(Call call, Tensors& outputs) = 0;
+
+  static Interpreter* top();
+  void install();
+  void remove();  // REQUIRES: installed on this thread
+  bool installed() const { return installed_; }
+
+ protected:
+  /// Hands a call to the interpreter below this one.
+  void delegate(Call call, Tensors& outputs);
+
+  /// Makes `interpreter` the top for a scope (null: eager).
+  class Scope {
+   public:
+    explicit Scope(Interpreter* interpreter);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Interpreter* before_;
+  };
+
+ private:
+  Interpreter* below_ = nullptr;
+  bool installed_ = false;
+};
+
+/// Every op call: adapts literals to the tensors beside them, then asks the top of the stack. Appends the results to `outputs` (empty before), or throws and changes nothing.
+void apply(Call call, Tensors& outputs);
+/// The same for rows with one output.
+Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Location at);
+
+/// Checks a call against its row: dtypes, attributes, then `.infer`.
+/// Returns the Specs of the outputs. The same in every mode.
+Specs check(const Call& call);
+
+/// Runs a call now. REQUIRES: every input is concrete.
+void apply_eagerly(Call call, Tensors& outputs);
+
+}  // namespace weft::inline v0

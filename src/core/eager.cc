@@ -1,0 +1,90 @@
+#include "core/apply.h"
+#include "core/strides.h"
+
+namespace weft::inline v0 {
+namespace {
+
+kernels::Half half_of(DType t) {
+  return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo;
+}
+
+void run_pointwise(const Call& call, const Specs& specs, Tensors& outputs) {
+  const Tile& tile = call.op.tile;
+  const DType dtype = call.inputs[0].dtype();
+  const Tensor result = make_tensor(specs[0]);
+  const Shape& shape = specs[0].shape;
+  const DType out = specs[0].dtype;
+  std::int64_t strides[kernels::kMaxTileInputs][kMaxRank];
+  kernels::TileInput inputs[kernels::kMaxTileInputs];
+  double params[kernels::kMaxTileInputs];  // room for a real attribute in the lanes' own type
+  int count = 0;
+  for (const Tensor& input : call.inputs) {
+    broadcast_strides(input.shape(), shape, strides[count]);
+    inputs[count] = {mutable_data(input), strides[count], size_of(dtype), half_of(dtype)};
+    ++count;
+  }
+  for (const Attr& attr : call.attrs) {
+    const double* value = std::get_if<double>(&attr);
+    if (value == nullptr) continue;
+    for (int axis = 0; axis < shape.rank(); ++axis) strides[count][axis] = 0;
+    const bool wide = dtype == f64;
+    const float narrow = static_cast<float>(*value);
+    if (wide) params[count] = *value;
+    else std::memcpy(&params[count], &narrow, sizeof narrow);
+    inputs[count] = {&params[count], strides[count], wide ? sizeof(double) : sizeof(float), kernels::Half::kNo};
+    ++count;
+  }
+  kernels::run_tile(tile.for_dtype(dtype), inputs, count, {mutable_data(result), size_of(out), half_of(out)}, shape.begin(), shape.rank());
+  outputs.push_back(result);
+}
+
+Tensor rounded(const Tensor& from, DType to) {
+  static const Tile copy = lanes<1, Types<float>>([](auto x) { return x; });
+  const Tensor result = make_tensor({to, from.shape()});
+  const std::int64_t size = from.size(), stride = 1;
+  const kernels::TileInput input{mutable_data(from), &stride, size_of(from.dtype()), half_of(from.dtype())};
+  kernels::run_tile(copy.for_dtype(f32), &input, 1, {mutable_data(result), size_of(to), half_of(to)}, &size, 1);
+  return result;
+}
+
+void run_kernel(const Call& call, const Specs& specs, Tensors& outputs) {
+  const OpArgs args{call.op, call.attrs, call.at};
+  bool halves = false;
+  if (!call.op.is(kMoves))
+    for (const Tensor& input : call.inputs) halves = halves || is_half(input.dtype());
+  if (!halves) {
+    if (!call.op.is(kValueShape))
+      for (const Spec& spec : specs) outputs.push_back(make_tensor(spec));
+    KernelCall kernel{args, call.inputs, outputs, specs};
+    return call.op.kernel(kernel);
+  }
+  // 16-bit floats compute in f32 and round once, after the op.
+  Tensors wide_inputs, wide_outputs;
+  Specs wide_specs = specs;
+  for (const Tensor& input : call.inputs) wide_inputs.push_back(is_half(input.dtype()) ? rounded(input, f32) : input);
+  for (Spec& spec : wide_specs)
+    if (is_half(spec.dtype)) spec.dtype = f32;
+  if (!call.op.is(kValueShape))
+    for (const Spec& spec : wide_specs) wide_outputs.push_back(make_tensor(spec));
+  KernelCall kernel{args, wide_inputs, wide_outputs, wide_specs};
+  call.op.kernel(kernel);
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    outputs.push_back(is_half(specs[i].dtype) ? rounded(wide_outputs[i], specs[i].dtype) : wide_outputs[i]);
+}
+
+}  // namespace
+
+void apply_eagerly(Call call, Tensors& outputs) {
+  const Specs specs = check(call);
+  for (const Tensor& input : call.inputs)
+    if (input.node()->symbolic)
+      throw TraceError(call.op.name, "an input was made while tracing " + input.spec().str() + " and has no value outside; return it from the traced function.",
+                       input.node()->made_at);
+  if (call.op.validate != nullptr) call.op.validate(KernelCall{{call.op, call.attrs, call.at}, call.inputs, outputs, specs});
+  if (call.op.tile) run_pointwise(call, specs, outputs);
+  else if (call.op.is(kView)) outputs.push_back(make_view(call.inputs[0], specs[0].shape));
+  else if (call.op.kernel != nullptr) run_kernel(call, specs, outputs);
+  else for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
+}
+
+}  // namespace weft::inline v0

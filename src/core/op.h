@@ -1,0 +1,199 @@
+// Op: one row of the one table. Everything known about an operation.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/attr.h"
+#include "core/node.h"
+#include "core/tile.h"
+#include <weft/gradient.h>
+
+namespace weft::inline v0 {
+
+struct Op;
+using Tensors = SmallVector<Tensor, 2>;
+using Specs = SmallVector<Spec, 2>;
+
+/// A set of dtypes, one bit each.
+using DTypes = std::uint16_t;
+constexpr DTypes bit(DType t) { return static_cast<DTypes>(1u << static_cast<int>(t)); }
+inline constexpr DTypes kFloats = bit(f32) | bit(f64) | bit(f16) | bit(bf16);
+inline constexpr DTypes kInts = bit(i8) | bit(i16) | bit(i32) | bit(i64) | bit(u8) | bit(u16) | bit(u32) | bit(u64);
+inline constexpr DTypes kNumbers = kFloats | kInts;
+inline constexpr DTypes kAnything = kNumbers | bit(bool_);
+std::string dtypes_text(DTypes set);  // "f32, f64, f16 or bf16"
+
+/// What a row says about one input: "x", "indices:index", "xs...". Without a type the input has the row's common dtype T.
+struct Input {
+  enum class Type : std::uint8_t {
+    kCommon,  // T: one of Op::dtypes, the same for all inputs of this type
+    kIndex,   // ":index"  i32 or i64
+    kInt,     // ":int"    any integer
+    kBool,    // ":bool"
+    kAny,     // ":any"    any dtype, on its own
+  };
+  std::string_view name;
+  Type type = Type::kCommon;
+  bool list = false;  // "xs...": any number of tensors, the last input
+  Input(const char* declaration);
+};
+DTypes allowed(const Op& op, const Input& input);
+
+/// The arguments of a call that every stage sees: attributes by name, and errors that carry op and source line.
+struct OpArgs {
+  const Op& op;
+  AttrSpan attrs;
+  Location at;
+
+  const Attr& attr(std::string_view name) const;  // REQUIRES: the row declares it
+  bool has(std::string_view name) const { return !std::holds_alternative<std::monostate>(attr(name)); }
+  bool flag(std::string_view name) const { return std::get<bool>(attr(name)); }
+  std::int64_t integer(std::string_view name) const { return std::get<std::int64_t>(attr(name)); }
+  std::int64_t choice(std::string_view name) const { return std::get<std::int64_t>(attr(name)); }
+  double real(std::string_view name) const { return std::get<double>(attr(name)); }
+  DType dtype_attr(std::string_view name) const { return std::get<DType>(attr(name)); }
+  const Ints& ints(std::string_view name) const { return std::get<Ints>(attr(name)); }
+  const std::string& text(std::string_view name) const { return std::get<std::string>(attr(name)); }
+
+  [[noreturn]] void shape_error(const std::string& sentence) const;
+  [[noreturn]] void dtype_error(const std::string& sentence) const;
+  [[noreturn]] void index_error(const std::string& sentence) const;
+  [[noreturn]] void value_error(const std::string& sentence) const;
+};
+
+/// What `.infer` sees: Specs only, any size may be kUnknown. By then the number of inputs, their dtypes and the ranges of
+/// the attributes have been checked against the row.
+struct Infer : OpArgs {
+  std::span<const Spec* const> specs;
+
+  std::size_t count() const { return specs.size(); }
+  const Spec& spec(std::size_t i) const { return *specs[i]; }
+  const Shape& shape(std::size_t i) const { return specs[i]->shape; }
+  DType dtype(std::size_t i) const { return specs[i]->dtype; }
+  int rank(std::size_t i) const { return specs[i]->shape.rank(); }
+  std::string name(std::size_t i) const;   // "a"; of a list "xs[2]"
+  std::string named(std::size_t i) const;  // "a f32[2,3]"
+
+  /// The attribute as an axis in [0, rank). Throws IndexError. A new axis (expand_dims, stack) passes rank + 1.
+  int axis(std::string_view attr_name, int rank) const;
+  /// The attribute as sorted distinct axes in [0, rank); all of them if it is none. Throws IndexError, ValueError.
+  Ints axes(std::string_view attr_name, int rank) const;
+  void require_rank(std::size_t i, int rank) const;
+  void require_rank_at_least(std::size_t i, int rank) const;
+};
+
+/// What `.kernel` sees: concrete inputs, and outputs that already have room (unless the row is kValueShape).
+struct KernelCall : OpArgs {
+  std::span<const Tensor> inputs;
+  Tensors& outputs;
+  const Specs& specs;  // of the outputs
+
+  template <class T>
+  const T* in(std::size_t i) const {
+    return elements<T>(inputs[i]);
+  }
+  template <class T>
+  T* out(std::size_t i = 0) const {
+    return static_cast<T*>(mutable_data(outputs[i]));
+  }
+  const Shape& shape(std::size_t i) const { return inputs[i].shape(); }
+  const Shape& out_shape(std::size_t i = 0) const { return outputs[i].shape(); }
+  DType dtype(std::size_t i = 0) const { return inputs[i].dtype(); }
+  DType out_dtype(std::size_t i = 0) const { return outputs[i].dtype(); }
+  std::string name(std::size_t i) const;
+  /// Gives output i of a kValueShape row its room. REQUIRES: compatible with specs[i].
+  void allocate(std::size_t i, Shape shape);
+};
+
+/// What `.expand` sees: the inputs, concrete or symbolic. It returns the outputs, made by public ops.
+struct Expand : OpArgs {
+  std::span<const Tensor> inputs;
+  const Tensor& operator[](std::size_t i) const { return inputs[i]; }
+};
+
+using Grads = SmallVector<Grad, 2>;
+
+/// What `.grad` sees: everything about one recorded call. It returns one Grad for each input, in order, made by public ops
+/// and without reading a size on the host. A Grad may still have the broadcast shape if the row is kBroadcasts: the tape sums it
+/// down. Missing ones (or a shorter list) mean "no gradient flows here".
+struct Backward : OpArgs {
+  std::span<const Tensor> inputs, outputs;
+  std::span<const Grad> dys;      // dense or absent
+  std::span<const bool> wanted;
+
+  const Tensor& x(std::size_t i = 0) const { return inputs[i]; }
+  const Tensor& y(std::size_t i = 0) const { return outputs[i]; }
+  bool has_dy(std::size_t i) const { return dys[i].present(); }
+  Tensor dy(std::size_t i = 0) const;                       // zeros if nothing arrived
+  bool needs(std::size_t i) const { return wanted[i]; }     // false: whatever is returned for i is thrown away
+};
+
+using InferFn = Specs (*)(const Infer&);
+using KernelFn = void (*)(KernelCall&);
+using ValidateFn = void (*)(const KernelCall&);
+using ExpandFn = Tensors (*)(const Expand&);
+using GradFn = Grads (*)(const Backward&);
+
+enum Traits : std::uint32_t {
+  kNoTraits = 0,
+  kCommutative = 1 << 0,
+  kMayFail = 1 << 1,      // can fail on data: never removed as dead
+  kValueShape = 1 << 2,   // the result's shape depends on values; the kernel allocates
+  kBroadcasts = 1 << 3,   // inputs broadcast; the tape sums gradients down (implied by .tile with two inputs or more)
+  kMoves = 1 << 4,        // the kernel only moves elements or handles every dtype itself: 16-bit floats are not widened
+  kView = 1 << 5,         // the result is the first input under another shape; needs no kernel
+  kNoGradient = 1 << 6,   // constant in its inputs by definition (comparisons, shape, floor): the tape stops here silently
+};
+constexpr Traits operator|(Traits a, Traits b) { return static_cast<Traits>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
+
+/// One generated test input. `f32({2,3}).range(0, 1)`; see core/sample.h for the spelling.
+struct SampleInput {
+  Spec spec;
+  double low = -2, high = 2;
+  std::vector<double> values{};  // exactly these, if given
+  enum class Form : std::uint8_t { kUniform, kDistinct, kPositiveDefinite, kSorted } form = Form::kUniform;
+
+  SampleInput range(double lo, double hi) && { return low = lo, high = hi, std::move(*this); }
+  SampleInput exactly(std::vector<double> list) && { return values = std::move(list), std::move(*this); }
+  SampleInput distinct() && { return form = Form::kDistinct, std::move(*this); }                   // far apart: no ties, no kinks
+  SampleInput positive_definite() && { return form = Form::kPositiveDefinite, std::move(*this); }  // of the last two axes
+  SampleInput sorted() && { return form = Form::kSorted, std::move(*this); }
+};
+
+/// A valid call, from which the suites derive their cases. Floating specs stand for every floating dtype of the row.
+struct Sample {
+  std::vector<SampleInput> inputs;
+  std::vector<std::pair<const char*, Attr>> attrs{};  // others take their defaults
+};
+
+struct Op {
+  const char* name;
+  const char* doc;                       // first sentence: what it computes
+  const char* tf = "";                   // "tf.math.reduce_sum(x, axis, keepdims)": names of inputs and attributes in TensorFlow's order; " | " between spellings
+  std::vector<Input> inputs{};
+  std::vector<AttrDef> attrs{};
+  const char* order = "";                // of the C++ parameters, where inputs, then required attributes, reads badly: "shape value"
+  std::vector<const char*> outputs{"y"};  // {"ys..."}: as many as infer says
+  DTypes dtypes = 0;                      // of T; tile rows derive it
+  InferFn infer = nullptr;                // tile rows default to broadcasting
+  ValidateFn validate = nullptr;          // looks at data before the body runs; the row is kMayFail
+  // Exactly one body.
+  Tile tile{};
+  KernelFn kernel = nullptr;
+  ExpandFn expand = nullptr;
+  GradFn grad = nullptr;                  // an expand row without one is differentiated through its parts
+  Traits traits = kNoTraits;
+  std::vector<Sample> samples{};
+
+  bool is(Traits t) const { return (traits & t) != 0; }
+  bool list_output() const { return std::string_view(outputs[0]).ends_with("..."); }
+  bool list_input() const { return !inputs.empty() && inputs.back().list; }
+  bool differentiable() const { return grad != nullptr || (expand != nullptr && !is(kNoGradient)); }
+};
+
+/// The declared input that argument i belongs to.
+const Input& input_of(const Op& op, std::size_t i);
+
+}  // namespace weft::inline v0

@@ -1,0 +1,191 @@
+// Comparisons, logic and bits.
+#include "core/strides.h"
+#include "ops/families.h"
+#include "ops/row.h"
+
+namespace weft::inline v0::rows {
+namespace {
+
+template <class Bits>
+void select_lanes(const void* const* in, void* out, std::size_t n) {
+  const bool* condition = static_cast<const bool*>(in[0]);
+  const Bits *a = static_cast<const Bits*>(in[1]), *b = static_cast<const Bits*>(in[2]);
+  Bits* y = static_cast<Bits*>(out);
+  for (std::size_t k = 0; k < n; ++k) y[k] = condition[k] ? a[k] : b[k];
+}
+
+void select(KernelCall& call) {
+  const Shape& shape = call.out_shape();
+  std::int64_t strides[3][kMaxRank];
+  kernels::TileInput inputs[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    broadcast_strides(call.shape(i), shape, strides[i]);
+    inputs[i] = {mutable_data(call.inputs[i]), strides[i], size_of(call.dtype(i)), kernels::Half::kNo};
+  }
+  const std::size_t size = size_of(call.out_dtype());
+  const kernels::TileFn fn = size == 1 ? select_lanes<std::uint8_t> : size == 2 ? select_lanes<std::uint16_t>
+                           : size == 4 ? select_lanes<std::uint32_t> : select_lanes<std::uint64_t>;
+  kernels::run_tile(fn, inputs, 3, {call.out<void>(), size, kernels::Half::kNo}, shape.begin(), shape.rank());
+}
+
+}  // namespace
+
+std::vector<Op> compare() {
+  return {
+      {.name = "equal",
+       .doc = "Elementwise a == b, broadcasting; NaN equals nothing.",
+       .tf = "tf.math.equal(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Everything>([](auto a, auto b) { return a == b; }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{i32({3, 1}), i32({4})}}, {{f32({2, 3}), f32({3})}}}},
+
+      {.name = "not_equal",
+       .doc = "Elementwise a != b, broadcasting.",
+       .tf = "tf.math.not_equal(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Everything>([](auto a, auto b) { return a != b; }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{i32({3, 1}), i32({4})}}, {{f32({2, 3}), f32({3})}}}},
+
+      {.name = "less",
+       .doc = "Elementwise a < b, broadcasting.",
+       .tf = "tf.math.less(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Numbers>([](auto a, auto b) { return a < b; }),
+       .traits = kNoGradient,
+       .samples = {{{i32({3, 1}), i32({4})}}, {{f32({2, 3}), f32({3})}}}},
+
+      {.name = "less_equal",
+       .doc = "Elementwise a <= b, broadcasting.",
+       .tf = "tf.math.less_equal(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Numbers>([](auto a, auto b) { return a <= b; }),
+       .traits = kNoGradient,
+       .samples = {{{i32({3, 1}), i32({4})}}, {{f32({2, 3}), f32({3})}}}},
+
+      {.name = "greater",
+       .doc = "Elementwise a > b, broadcasting.",
+       .tf = "tf.math.greater(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Numbers>([](auto a, auto b) { return a > b; }),
+       .traits = kNoGradient,
+       .samples = {{{i32({3, 1}), i32({4})}}, {{f32({2, 3}), f32({3})}}}},
+
+      {.name = "greater_equal",
+       .doc = "Elementwise a >= b, broadcasting.",
+       .tf = "tf.math.greater_equal(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Numbers>([](auto a, auto b) { return a >= b; }),
+       .traits = kNoGradient,
+       .samples = {{{i32({3, 1}), i32({4})}}, {{f32({2, 3}), f32({3})}}}},
+
+      {.name = "logical_and",
+       .doc = "Elementwise a and b, broadcasting.",
+       .tf = "tf.math.logical_and(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Booleans>([](bool a, bool b) { return a && b; }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{boolean({2, 3}), boolean({3})}}}},
+
+      {.name = "logical_or",
+       .doc = "Elementwise a or b, broadcasting.",
+       .tf = "tf.math.logical_or(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Booleans>([](bool a, bool b) { return a || b; }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{boolean({2, 3}), boolean({3})}}}},
+
+      {.name = "logical_xor",
+       .doc = "Elementwise: exactly one of a and b, broadcasting.",
+       .tf = "tf.math.logical_xor(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Booleans>([](bool a, bool b) { return a != b; }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{boolean({2, 3}), boolean({3})}}}},
+
+      {.name = "logical_not",
+       .doc = "Elementwise not x.",
+       .tf = "tf.math.logical_not(x)",
+       .inputs = {"x"},
+       .tile = lanes<1, Booleans>([](bool x) { return !x; }),
+       .traits = kNoGradient,
+       .samples = {{{boolean({4})}}}},
+
+      {.name = "bitwise_and",
+       .doc = "Elementwise and of the bits, broadcasting.",
+       .tf = "tf.bitwise.bitwise_and(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Integers>([](auto a, auto b) { return static_cast<decltype(a)>(a & b); }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{i32({2, 3}), i32({3})}}}},
+
+      {.name = "bitwise_or",
+       .doc = "Elementwise or of the bits, broadcasting.",
+       .tf = "tf.bitwise.bitwise_or(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Integers>([](auto a, auto b) { return static_cast<decltype(a)>(a | b); }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{i32({2, 3}), i32({3})}}}},
+
+      {.name = "bitwise_xor",
+       .doc = "Elementwise exclusive or of the bits, broadcasting.",
+       .tf = "tf.bitwise.bitwise_xor(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Integers>([](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); }),
+       .traits = kCommutative | kNoGradient,
+       .samples = {{{i32({2, 3}), i32({3})}}}},
+
+      {.name = "left_shift",
+       .doc = "Elementwise a shifted left by b bits, broadcasting; b below 0 counts as 0, beyond the width gives 0.",
+       .tf = "tf.bitwise.left_shift(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Integers>([](auto a, auto b) {
+         using T = decltype(a);
+         constexpr int width = static_cast<int>(sizeof(T) * 8);
+         if (b <= T(0)) return a;
+         if (static_cast<std::uint64_t>(b) >= static_cast<std::uint64_t>(width)) return T(0);
+         return static_cast<T>(static_cast<std::uint64_t>(a) << static_cast<int>(b));
+       }),
+       .traits = kNoGradient,
+       .samples = {{{i32({2, 3}), i32({3}).range(0, 5)}}}},
+
+      {.name = "right_shift",
+       .doc = "Elementwise a shifted right by b bits, keeping the sign; b below 0 counts as 0, beyond the width as the width less one.",
+       .tf = "tf.bitwise.right_shift(a, b)",
+       .inputs = {"a", "b"},
+       .tile = lanes<2, Integers>([](auto a, auto b) {
+         using T = decltype(a);
+         constexpr int width = static_cast<int>(sizeof(T) * 8);
+         if (b <= T(0)) return a;
+         if (static_cast<std::uint64_t>(b) >= static_cast<std::uint64_t>(width)) return static_cast<T>(a < T(0) ? T(-1) : T(0));
+         return static_cast<T>(a >> static_cast<int>(b));
+       }),
+       .traits = kNoGradient,
+       .samples = {{{i32({2, 3}), i32({3}).range(0, 5)}}}},
+
+      {.name = "invert",
+       .doc = "Elementwise complement of the bits.",
+       .tf = "tf.bitwise.invert(x)",
+       .inputs = {"x"},
+       .tile = lanes<1, Integers>([](auto x) { return static_cast<decltype(x)>(~x); }),
+       .traits = kNoGradient,
+       .samples = {{{i32({2, 3})}}}},
+
+      {.name = "where",
+       .doc = "Elementwise a where condition holds, else b; all three broadcast.",
+       .tf = "tf.where(condition, a, b)",
+       .inputs = {"condition:bool", "a", "b"},
+       .dtypes = kAnything,
+       .infer = [](const Infer& in) -> Specs { return {{in.dtype(1), infer::broadcast(in, 0, 2)}}; },
+       .kernel = select,
+       .grad = [](const Backward& b) -> Grads {
+         const Tensor zero = zeros_like(b.dy());
+         return {Grad(), where(b.x(0), b.dy(), zero), where(b.x(0), zero, b.dy())};
+       },
+       .traits = kBroadcasts | kMoves,
+       .samples = {{{boolean({2, 3}), f32({2, 3}), f32({3})}}, {{boolean({2, 1}), f32({}), f32({3})}}}},
+  };
+}
+
+}  // namespace weft::inline v0::rows

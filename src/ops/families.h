@@ -1,0 +1,46 @@
+// The families of rows. A new family is one line here and one file beside this one.
+#pragma once
+
+#include "ops/table.h"
+
+namespace weft::inline v0::rows {
+
+std::vector<Op> pointwise();   // pointwise.cc
+std::vector<Op> compare();     // compare.cc
+std::vector<Op> activation();  // activation.cc
+std::vector<Op> reduce();      // reduce.cc
+std::vector<Op> shape();       // shape.cc
+std::vector<Op> slice();       // slice.cc
+std::vector<Op> create();      // create.cc
+std::vector<Op> gather();      // gather.cc
+std::vector<Op> segment();     // segment.cc
+std::vector<Op> sort();        // sort.cc
+std::vector<Op> matmul();      // matmul.cc
+std::vector<Op> linalg();      // linalg.cc
+std::vector<Op> conv();        // conv.cc
+std::vector<Op> pool();        // pool.cc
+std::vector<Op> nn();          // nn.cc
+std::vector<Op> random();      // random.cc
+
+inline std::vector<Family> all_families() {
+  return {
+      {"pointwise", "Arithmetic and elementary functions.", pointwise()},
+      {"compare", "Comparisons, logic and bits.", compare()},
+      {"activation", "Activation functions.", activation()},
+      {"reduce", "Reductions and running totals.", reduce()},
+      {"shape", "Shapes, joining and splitting.", shape()},
+      {"slice", "Slicing, padding and reordering.", slice()},
+      {"create", "Creation and conversion.", create()},
+      {"gather", "Gathering and scattering.", gather()},
+      {"segment", "Segments, counting and masks.", segment()},
+      {"sort", "Sorting and searching.", sort()},
+      {"matmul", "Products of matrices and tensors.", matmul()},
+      {"linalg", "Linear algebra.", linalg()},
+      {"conv", "Convolution.", conv()},
+      {"pool", "Pooling and resizing.", pool()},
+      {"nn", "Softmax, losses, normalisation and clipping.", nn()},
+      {"random", "Random numbers from a key and a counter.", random()},
+  };
+}
+
+}  // namespace weft::inline v0::rows

@@ -1,0 +1,21 @@
+// What a row file includes: the row type, shared inference, lanes, samples, and the public ops that gradients are written in.
+#pragma once
+
+#include "core/infer.h"
+#include "core/op.h"
+#include "core/sample.h"
+#include "ops/lane.h"
+#include <weft/operators.h>
+#include <weft/ops.h>
+
+namespace weft::inline v0::rows {
+
+// In a row file f32({2, 3}) is a sample; the dtype constants are DType::f32 there.
+using sample::boolean;
+using sample::f32;
+using sample::i32;
+using sample::i64;
+using sample::u32;
+using sample::u64;
+
+}  // namespace weft::inline v0::rows

@@ -1,0 +1,10 @@
+#include "ops/families.h"
+#include "ops/row.h"
+
+namespace weft::inline v0::rows {
+
+std::vector<Op> segment() {
+  return {};
+}
+
+}  // namespace weft::inline v0::rows

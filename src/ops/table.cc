@@ -1,0 +1,62 @@
+#include "ops/table.h"
+
+#include "core/infer.h"
+#include "ops/families.h"
+
+namespace weft::inline v0 {
+namespace {
+
+struct Table {
+  std::vector<Family> families = rows::all_families();
+  std::vector<const Op*> flat;
+  bool current = true;  // src/ops/generated/ was made for these rows
+
+  Table() {
+    for (Family& family : families)
+      for (Op& op : family.rows) {
+        complete(op);
+        flat.push_back(&op);
+      }
+    current = flat.size() == kGeneratedCount;
+    for (std::size_t i = 0; current && i < flat.size(); ++i) current = std::string_view(flat[i]->name) == kGeneratedNames[i];
+  }
+
+  // What a row leaves unsaid.
+  static void complete(Op& op) {
+    if (op.tile) {
+      if (op.infer == nullptr) op.infer = infer::pointwise;
+      if (op.inputs.size() > 1) op.traits = op.traits | kBroadcasts;
+      if (op.dtypes == 0)
+        for (int t = 0; t < kNumDTypes; ++t)
+          if (op.tile.for_dtype(static_cast<DType>(t)) != nullptr) op.dtypes = static_cast<DTypes>(op.dtypes | bit(static_cast<DType>(t)));
+    }
+    if (op.validate != nullptr) op.traits = op.traits | kMayFail;
+    const int bodies = (op.tile ? 1 : 0) + (op.kernel != nullptr) + (op.expand != nullptr) + (op.is(kView) ? 1 : 0);
+    if (bodies != 1 || op.infer == nullptr)
+      throw InternalError(std::string(op.name) + ": a row needs .infer and exactly one body");
+  }
+};
+
+const Table& table() {
+  static const Table instance;
+  return instance;
+}
+
+}  // namespace
+
+const std::vector<Family>& families() { return table().families; }
+std::size_t row_count() { return table().flat.size(); }
+
+const Op& row_at(std::size_t family, std::size_t position) {
+  const Table& t = table();
+  if (!t.current) throw InternalError("the generated op functions are older than the rows; run ./scripts/generate");
+  return t.families[family].rows[position];
+}
+
+const Op* find_row(std::string_view name) {
+  for (const Op* op : table().flat)
+    if (op->name == name) return op;
+  return nullptr;
+}
+
+}  // namespace weft::inline v0
