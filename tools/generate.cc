@@ -156,7 +156,7 @@ std::string umbrella() {
 }
 
 void define(const Op& op, std::size_t family, std::size_t position, std::ostream& out) {
-  out << signature(op, false) << " {\n";
+  out << signature(op, false) << " {\n  static const Op& row = row_at(" << family << ", " << position << ");\n";
   const bool list = op.list_input();
   if (list) {
     out << "  SmallVector<Tensor, 4> inputs;\n";
@@ -180,10 +180,10 @@ void define(const Op& op, std::size_t family, std::size_t position, std::ostream
     out << "};\n";
   }
   if (op.outputs.size() == 1 && !op.list_output()) {
-    out << "  return apply_one(row_at(" << family << ", " << position << "), inputs, attrs, at);\n}\n\n";
+    out << "  return apply_one(row, inputs, attrs, at);\n}\n\n";
     return;
   }
-  out << "  Tensors outputs;\n  apply({row_at(" << family << ", " << position << "), inputs, attrs, at}, outputs);\n  return {";
+  out << "  Tensors outputs;\n  apply({row, inputs, attrs, at}, outputs);\n  return {";
   if (op.list_output()) out << "outputs.begin(), outputs.end()";
   else
     for (std::size_t i = 0; i < op.outputs.size(); ++i) out << (i ? ", " : "") << "std::move(outputs[" << i << "])";

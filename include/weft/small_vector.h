@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <new>
@@ -24,7 +26,14 @@ class SmallVector {
   SmallVector(It first, It last) {
     for (; first != last; ++first) push_back(*first);
   }
-  SmallVector(const SmallVector& other) : SmallVector(other.begin(), other.end()) {}
+  SmallVector(const SmallVector& other) {
+    if (std::is_trivially_copyable_v<T> && other.size_ <= N) {
+      size_ = other.size_;
+      if (size_ > 0) std::memcpy(static_cast<void*>(storage_), static_cast<const void*>(other.data_), size_ * sizeof(T));
+    } else {
+      for (const T& value : other) push_back(value);
+    }
+  }
   SmallVector(SmallVector&& other) noexcept { take(std::move(other)); }
   SmallVector& operator=(const SmallVector& other) {
     if (this != &other) *this = SmallVector(other);
@@ -77,7 +86,7 @@ class SmallVector {
   bool is_local() const { return static_cast<const void*>(data_) == static_cast<const void*>(storage_); }
 
   void grow() {
-    const std::size_t bigger = capacity_ * 2;
+    const std::uint32_t bigger = capacity_ * 2;
     T* fresh = std::allocator<T>().allocate(bigger);
     std::uninitialized_move_n(data_, size_, fresh);
     std::destroy_n(data_, size_);
@@ -98,14 +107,14 @@ class SmallVector {
       std::destroy_n(other.data_, other.size_);
     } else {
       data_ = std::exchange(other.data_, other.local());
-      capacity_ = std::exchange(other.capacity_, N);
+      capacity_ = std::exchange(other.capacity_, static_cast<std::uint32_t>(N));
     }
-    size_ = std::exchange(other.size_, 0);
+    size_ = std::exchange(other.size_, 0u);
   }
 
   alignas(T) unsigned char storage_[N * sizeof(T)];
   T* data_ = reinterpret_cast<T*>(storage_);
-  std::size_t size_ = 0, capacity_ = N;
+  std::uint32_t size_ = 0, capacity_ = N;  // 32 bits: these vectors are short, and many objects hold one
 };
 
 }  // namespace weft::inline v0

@@ -5,12 +5,20 @@
 namespace weft::inline v0 {
 namespace {
 
-thread_local Interpreter* stack_top = nullptr;
+// Initial-exec: an access is one instruction instead of a call, and the pointer fits the space reserved for late-loaded libraries.
+__attribute__((tls_model("initial-exec"))) thread_local Interpreter* stack_top = nullptr;
 
 std::string argument(const Call& call, std::size_t i) {
   const OpArgs args{call.op, call.attrs, call.at};
   SmallVector<const Spec*, 4> none;
   return Infer{args, none}.name(i);
+}
+
+// Whether every handle is defined and no literal needs a dtype: true for nearly every call, so asked before anything is looked up.
+bool plain_inputs(std::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs)
+    if (!input.defined() || input.node()->literal) return false;
+  return true;
 }
 
 void check_inputs_exist(const Call& call) {
@@ -54,7 +62,7 @@ void adapt_literals(const Call& call) {
   }
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (input_of(call.op, i).type != Input::Type::kCommon || !is_literal(call.inputs[i])) continue;
-    const Literal number = call.inputs[i].node()->number;
+    const Literal number = call.inputs[i].node()->number();
     if (call.inputs[i].dtype() == dtype) continue;
     if (number.kind > kind_of(dtype))
       throw DtypeError(call.op.name, "the number " + literal_text(number) + " for " + argument(call, i) + " is of a higher kind than " +
@@ -62,9 +70,9 @@ void adapt_literals(const Call& call) {
     if (!literal_fits(number, dtype))
       throw DtypeError(call.op.name, "the number " + literal_text(number) + " for " + argument(call, i) + " does not fit " + std::string(name_of(dtype)) +
                                          "; cast " + (leader < call.inputs.size() ? argument(call, leader) : "it") + " or pass a smaller number.", call.at);
-    const Location made_at = call.inputs[i].node()->made_at;
+    const Location made_at = call.inputs[i].node()->made_at();
     call.inputs[i] = make_scalar(number, dtype);
-    call.inputs[i].node()->made_at = made_at;
+    call.inputs[i].node()->set_made_at(made_at);
   }
 }
 
@@ -146,13 +154,17 @@ Interpreter::Scope::Scope(Interpreter* interpreter) : before_(stack_top) { stack
 Interpreter::Scope::~Scope() { stack_top = before_; }
 
 void apply(Call call, Tensors& outputs) {
-  check_inputs_exist(call);
-  adapt_literals(call);
+  if (!plain_inputs(call.inputs) || call.op.list_input()) {
+    check_inputs_exist(call);
+    adapt_literals(call);
+  }
   if (stack_top == nullptr) apply_eagerly(call, outputs);
   else stack_top->apply(call, outputs);
 }
 
 Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Location at) {
+  if (stack_top == nullptr && op.dense_pointwise && plain_inputs(inputs))
+    if (Tensor result = apply_dense_pointwise(op, inputs); result.defined()) return result;
   Tensors outputs;
   apply({op, inputs, attrs, at}, outputs);
   return std::move(outputs[0]);

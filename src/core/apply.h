@@ -58,4 +58,8 @@ Specs check(const Call& call);
 /// Runs a call now. REQUIRES: every input is concrete.
 void apply_eagerly(Call call, Tensors& outputs);
 
+/// The shortest way through a pointwise op: inputs of one dtype and shape, nothing to adapt, broadcast, widen or look at first.
+/// Returns an empty handle, having done nothing, if the call is not of that kind. REQUIRES: every handle is defined.
+Tensor apply_dense_pointwise(const Op& op, std::span<const Tensor> inputs);
+
 }  // namespace weft::inline v0

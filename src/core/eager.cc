@@ -74,12 +74,33 @@ void run_kernel(const Call& call, const Specs& specs, Tensors& outputs) {
 
 }  // namespace
 
+Tensor apply_dense_pointwise(const Op& op, std::span<const Tensor> inputs) {
+  const Node& first = *inputs[0].node();
+  const DType dtype = first.spec.dtype;
+  const kernels::TileFn fn = op.tile.for_dtype(dtype);
+  if (fn == nullptr || is_half(dtype) || first.symbolic) return {};
+  const void* lanes[kernels::kMaxTileInputs];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Node& node = *inputs[i].node();
+    if (node.spec.dtype != dtype || node.symbolic || node.spec.shape != first.spec.shape) return {};
+    lanes[i] = node.data;
+  }
+  Tensor result = make_tensor({op.tile.result(dtype), first.spec.shape});
+  fn(lanes, result.node()->data, static_cast<std::size_t>(first.spec.shape.num_elements()));
+  return result;
+}
+
 void apply_eagerly(Call call, Tensors& outputs) {
+  if (call.op.dense_pointwise)
+    if (Tensor result = apply_dense_pointwise(call.op, call.inputs); result.defined()) {
+      outputs.push_back(std::move(result));
+      return;
+    }
   const Specs specs = check(call);
   for (const Tensor& input : call.inputs)
     if (input.node()->symbolic)
       throw TraceError(call.op.name, "an input was made while tracing " + input.spec().str() + " and has no value outside; return it from the traced function.",
-                       input.node()->made_at);
+                       input.node()->made_at());
   if (call.op.validate != nullptr) call.op.validate(KernelCall{{call.op, call.attrs, call.at}, call.inputs, outputs, specs});
   if (call.op.tile) run_pointwise(call, specs, outputs);
   else if (call.op.is(kView)) outputs.push_back(make_view(call.inputs[0], specs[0].shape));

@@ -17,16 +17,24 @@ namespace weft::inline v0 {
 ///   - buffered:  data == buffer->data() (views of a whole buffer share it)
 struct Node {
   explicit Node(Spec s) : spec(std::move(s)) {}
+  // Nodes come and go with every eager op: their memory is kept in a list of the thread that freed it.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* block);
 
   std::atomic<std::uint32_t> count{1};
   bool symbolic = false;
-  bool literal = false;  // made from a C++ number: `number` is what was written
+  bool literal = false;  // made from a C++ number; the second half of inline_data is what was written, its 8 bytes
+  std::int32_t line = 0;      // where symbolic nodes and literals were made
+  const char* file = "";
   Spec spec;
   void* data = nullptr;
   BufferRef buffer;
-  Literal number;
   alignas(16) unsigned char inline_data[16];
-  Location made_at;  // of symbolic nodes and literals
+
+  Location made_at() const { return {file, line, ""}; }
+  void set_made_at(Location at) { file = at.file, line = at.line; }
+  /// The number a literal was written as. REQUIRES: literal.
+  Literal number() const;
 };
 
 /// A node with room for its elements, uncleared. Throws ShapeError, OutOfMemoryError.

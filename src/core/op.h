@@ -187,6 +187,8 @@ struct Op {
   Traits traits = kNoTraits;
   std::vector<Sample> samples{};
 
+  bool dense_pointwise = false;           // derived: a tile row without attributes, own inference or validation
+
   bool is(Traits t) const { return (traits & t) != 0; }
   bool list_output() const { return std::string_view(outputs[0]).ends_with("..."); }
   bool list_input() const { return !inputs.empty() && inputs.back().list; }

@@ -116,7 +116,7 @@ Tensor make_view(const Tensor& of, Shape shape) {
 Tensor make_symbolic(Spec spec, Location made_at) {
   Tensor result(new Node(std::move(spec)));
   result.node()->symbolic = true;
-  result.node()->made_at = made_at;
+  result.node()->set_made_at(made_at);
   return result;
 }
 
@@ -159,8 +159,8 @@ void check_row_length(const Shape& shape, int depth, std::size_t length, Locatio
 
 Tensor::Tensor(Literal value, Location at) : Tensor(make_scalar(value, literal_dtype(value))) {
   node_->literal = true;
-  node_->number = value;
-  node_->made_at = at;
+  std::memcpy(node_->inline_data + 8, &value.integer, 8);
+  node_->set_made_at(at);
 }
 
 Tensor::Tensor(Literal value, DType dtype, Location at) {
@@ -259,7 +259,7 @@ WEFT_ELEMENT(unsigned long long) WEFT_ELEMENT(bool)
 Tensor::operator bool() const {
   const Node& node = require_defined(node_);
   if (node.symbolic)
-    throw TraceError("bool", "a symbolic tensor has no value to branch on; use cond or while_loop.", node.made_at);
+    throw TraceError("bool", "a symbolic tensor has no value to branch on; use cond or while_loop.", node.made_at());
   if (node.spec.shape.num_elements() != 1)
     throw ShapeError("bool", "the tensor is " + node.spec.str() + "; only one element can be true or false, reduce it with any_true or all_true.", {});
   return with_element(node.spec.dtype, [&](auto* tag) {

@@ -58,7 +58,7 @@ std::int32_t NodeIds::add(const Node* node) {
 }
 
 void NodeIds::grow() {
-  std::vector<Slot> old(slots_.empty() ? 16 : slots_.size() * 2);
+  std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * 4);
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
@@ -67,6 +67,17 @@ void NodeIds::grow() {
     while (slots_[at].node != nullptr) at = (at + 1) & mask;
     slots_[at] = slot;
   }
+}
+
+TapeRecord& TapeRecords::append() {
+  if (size_ == blocks_.size() * kBlock) blocks_.push_back(std::make_unique<TapeRecord[]>(kBlock));
+  ++size_;
+  return blocks_[(size_ - 1) / kBlock][(size_ - 1) % kBlock];
+}
+
+void TapeRecords::drop_last() {
+  --size_;
+  blocks_[size_ / kBlock][size_ % kBlock] = TapeRecord();
 }
 
 void GradientTape::Recorder::watch(const Tensor& x, Location at) {
@@ -82,7 +93,7 @@ void GradientTape::Recorder::apply(Call call, Tensors& outputs) {
   SmallVector<std::int32_t, 4> ids;
   bool followed = false;
   for (const Tensor& input : call.inputs) {
-    ids.push_back(ids_.find(input.node()));
+    ids.emplace_back(ids_.find(input.node()));
     followed = followed || ids.back() >= 0;
   }
   if (!followed || call.op.is(kNoGradient)) return delegate(call, outputs);
@@ -91,23 +102,37 @@ void GradientTape::Recorder::apply(Call call, Tensors& outputs) {
     for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
     return;
   }
-  TapeRecord record{.op = &call.op, .attrs = {call.attrs.begin(), call.attrs.end()}, .at = call.at, .inputs = {call.inputs.begin(), call.inputs.end()},
-                    .outputs = {}, .input_ids = {ids.begin(), ids.end()}, .output_ids = {}};
-  delegate(call, outputs);
-  record.outputs = outputs;
-  for (const Tensor& output : outputs) record.output_ids.push_back(is_floating(output.dtype()) ? ids_.add(output.node()) : -1);
-  records_.push_back(std::move(record));
+  TapeRecord& record = records_.append();
+  try {
+    record.op = &call.op;
+    record.at = call.at;
+    record.attrs.assign(call.attrs.begin(), call.attrs.end());
+    record.inputs = static_cast<std::uint32_t>(call.inputs.size());
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      record.values.emplace_back(call.inputs[i]);
+      record.ids.emplace_back(ids[i]);
+    }
+    delegate(call, outputs);
+    for (const Tensor& output : outputs) {
+      record.values.emplace_back(output);
+      record.ids.push_back(is_floating(output.dtype()) ? ids_.add(output.node()) : -1);
+    }
+  } catch (...) {
+    records_.drop_last();
+    throw;
+  }
 }
 
 std::vector<bool> GradientTape::Recorder::reachable_from(const std::vector<Tensor>& sources) const {
   std::vector<bool> reached(static_cast<std::size_t>(ids_.count()), false);
   for (const Tensor& source : sources)
     if (const std::int32_t id = ids_.find(source.node()); id >= 0) reached[static_cast<std::size_t>(id)] = true;
-  for (const TapeRecord& record : records_) {
+  for (std::size_t r = 0; r < records_.size(); ++r) {
+    const TapeRecord& record = records_[r];
     bool any = false;
-    for (std::int32_t id : record.input_ids) any = any || (id >= 0 && reached[static_cast<std::size_t>(id)]);
+    for (std::int32_t id : record.input_ids()) any = any || (id >= 0 && reached[static_cast<std::size_t>(id)]);
     if (!any) continue;
-    for (std::int32_t id : record.output_ids)
+    for (std::int32_t id : record.output_ids())
       if (id >= 0) reached[static_cast<std::size_t>(id)] = true;
   }
   return reached;
@@ -117,27 +142,27 @@ std::vector<Grad> GradientTape::Recorder::reverse(const std::vector<bool>& neede
   const auto is_needed = [&](std::int32_t id) { return id >= 0 && needed[static_cast<std::size_t>(id)]; };
   // Only the records that exist now: a persistent tape goes on recording what the gradients below do.
   for (std::size_t r = records_.size(); r-- > 0;) {
-    const TapeRecord record = records_[r];
+    const TapeRecord& record = records_[r];
     SmallVector<Grad, 2> dys;
     bool arrived = false, wanted_any = false;
-    for (std::int32_t id : record.output_ids) {
+    for (std::int32_t id : record.output_ids()) {
       const Grad& dy = id >= 0 ? adjoints[static_cast<std::size_t>(id)] : Grad();
       arrived = arrived || dy.present();
       dys.push_back(dy.sparse() ? Grad(dy.dense()) : dy);
     }
     SmallVector<bool, 4> wanted;
-    for (std::int32_t id : record.input_ids) {
+    for (std::int32_t id : record.input_ids()) {
       wanted.push_back(is_needed(id));
       wanted_any = wanted_any || wanted.back();
     }
     if (!arrived || !wanted_any) continue;
     if (record.op->grad == nullptr)
       throw GradientError(record.op->name, "this op has no gradient; stop the gradient before it or use another op.", record.at);
-    const Grads dxs = record.op->grad(Backward{{*record.op, record.attrs, record.at}, record.inputs, record.outputs, dys, wanted});
+    const Grads dxs = record.op->grad(Backward{{*record.op, record.attrs, record.at}, record.input_values(), record.output_values(), dys, wanted});
     for (std::size_t i = 0; i < dxs.size() && i < wanted.size(); ++i) {
       if (!wanted[i] || !dxs[i].present()) continue;
-      Grad& slot = adjoints[static_cast<std::size_t>(record.input_ids[i])];
-      slot = accumulate(slot, record.op->is(kBroadcasts) ? unbroadcast(dxs[i], record.inputs[i]) : dxs[i]);
+      Grad& slot = adjoints[static_cast<std::size_t>(record.input_ids()[i])];
+      slot = accumulate(slot, record.op->is(kBroadcasts) ? unbroadcast(dxs[i], record.values[i]) : dxs[i]);
     }
   }
   return adjoints;

@@ -1,7 +1,7 @@
 // What a tape remembers, and the one reverse-mode algorithm.
 #pragma once
 
-#include <unordered_map>
+#include <memory>
 
 #include "core/apply.h"
 #include <weft/tape.h>
@@ -10,11 +10,31 @@ namespace weft::inline v0 {
 
 /// Values get consecutive ids in the order in which the tape meets them: first the watched ones, then results.
 struct TapeRecord {
-  const Op* op;
-  std::vector<Attr> attrs;
-  Location at;
-  Tensors inputs, outputs;
-  SmallVector<std::int32_t, 2> input_ids, output_ids;  // -1: not followed
+  const Op* op = nullptr;
+  Location at{};
+  std::vector<Attr> attrs{};
+  std::uint32_t inputs = 0;            // so many values are inputs, the rest outputs
+  SmallVector<Tensor, 3> values{};
+  SmallVector<std::int32_t, 3> ids{};  // of the values; -1: not followed
+
+  std::span<const Tensor> input_values() const { return {values.data(), inputs}; }
+  std::span<const Tensor> output_values() const { return {values.data() + inputs, values.size() - inputs}; }
+  std::span<const std::int32_t> input_ids() const { return {ids.data(), inputs}; }
+  std::span<const std::int32_t> output_ids() const { return {ids.data() + inputs, ids.size() - inputs}; }
+};
+
+/// Records in the order in which they were made. Grows by whole blocks, so a record never moves.
+class TapeRecords {
+ public:
+  TapeRecord& append();
+  void drop_last();
+  std::size_t size() const { return size_; }
+  const TapeRecord& operator[](std::size_t i) const { return blocks_[i / kBlock][i % kBlock]; }
+
+ private:
+  static constexpr std::size_t kBlock = 64;
+  std::vector<std::unique_ptr<TapeRecord[]>> blocks_;
+  std::size_t size_ = 0;
 };
 
 /// Maps nodes to ids. Open addressing: a lookup is a hash and, mostly, one comparison. Keys stay valid because the tape holds
@@ -53,7 +73,7 @@ class GradientTape::Recorder final : public Interpreter {
 
   NodeIds ids_;
   std::vector<Tensor> watched_;
-  std::vector<TapeRecord> records_;
+  TapeRecords records_;
 };
 
 }  // namespace weft::inline v0

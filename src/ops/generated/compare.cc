@@ -7,105 +7,122 @@
 namespace weft::inline v0 {
 
 Tensor equal(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 0);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 0), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor not_equal(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 1);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 1), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor less(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 2);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 2), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor less_equal(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 3);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 3), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor greater(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 4);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 4), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor greater_equal(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 5);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 5), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor logical_and(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 6);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 6), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor logical_or(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 7);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 7), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor logical_xor(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 8);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 8), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor logical_not(Tensor x, Location at) {
+  static const Op& row = row_at(1, 9);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 9), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor bitwise_and(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 10);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 10), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor bitwise_or(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 11);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 11), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor bitwise_xor(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 12);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 12), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor left_shift(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 13);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 13), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor right_shift(Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 14);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 14), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor invert(Tensor x, Location at) {
+  static const Op& row = row_at(1, 15);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 15), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 Tensor where(Tensor condition, Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(1, 16);
   Tensor inputs[] = {std::move(condition), std::move(a), std::move(b)};
   const AttrSpan attrs;
-  return apply_one(row_at(1, 16), inputs, attrs, at);
+  return apply_one(row, inputs, attrs, at);
 }
 
 }  // namespace weft::inline v0
