@@ -55,3 +55,4 @@ weft_script_check(installed_package cmake/install.py ${CMAKE_COMMAND} ${PROJECT_
 if(TARGET weft_generate)
   weft_check(generated_files weft_generate --check ${PROJECT_SOURCE_DIR})
 endif()
+weft_script_check(gdb_printers gdb/run.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})

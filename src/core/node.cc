@@ -1,5 +1,6 @@
 #include "core/node.h"
 
+#include <cstddef>
 #include <new>
 
 namespace weft::inline v0 {
@@ -62,5 +63,18 @@ Literal Node::number() const {
   result.wide = spec.dtype == u64;
   return result;
 }
+
+static_assert(std::is_standard_layout_v<Node>);
+// Where a debugger finds what it shows (tools/gdb/weft_gdb.py): a library without full debug information, or a core file, has no
+// other description of Node. Shape's vector starts with its inline sizes; behind them come the pointer and the count.
+constexpr std::size_t kShapeAt = offsetof(Node, spec) + offsetof(Spec, shape);
+extern WEFT_API const std::int32_t kNodeLayout[];
+const std::int32_t kNodeLayout[] = {
+    static_cast<std::int32_t>(offsetof(Node, spec) + offsetof(Spec, dtype)),
+    static_cast<std::int32_t>(kShapeAt + 6 * sizeof(std::int64_t)),
+    static_cast<std::int32_t>(kShapeAt + 6 * sizeof(std::int64_t) + sizeof(void*)),
+    static_cast<std::int32_t>(offsetof(Node, data)),
+    static_cast<std::int32_t>(offsetof(Node, symbolic)),
+};
 
 }  // namespace weft::inline v0
