@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <weft/error.h>
+#include <weft/location.h>
 
 namespace weft::inline v0 {
 
@@ -22,23 +22,26 @@ struct Range {
   std::optional<std::int64_t> start, stop;
   std::int64_t step = 1;
 };
-inline Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) {
+constexpr Range range(std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) {
   return {start, stop, step};
 }
 
-/// One position of an index expression. A plain integer drops its axis; out of range is an IndexError.
+/// One position of an index expression. A plain integer drops its axis; out of range is an IndexError, also for an unsigned
+/// number above 2^63 - 1.
 struct Index {
   enum class What : std::uint8_t { kPosition, kRange, kAll, kEllipsis, kNewAxis } what;
   std::int64_t position = 0;
-  Range bounds;
+  Range bounds{};
+  Location where{};  ///< of the line that wrote a plain integer
 
   template <std::integral A>
     requires(!std::same_as<A, bool>)
-  Index(A at) : what(What::kPosition), position(static_cast<std::int64_t>(at)) {}
-  Index(Range r) : what(What::kRange), bounds(r) {}
-  Index(All) : what(What::kAll) {}
-  Index(Ellipsis) : what(What::kEllipsis) {}
-  Index(NewAxis) : what(What::kNewAxis) {}
+  constexpr Index(A at, Location here = Location::here())
+      : what(What::kPosition), position(std::unsigned_integral<A> && at > static_cast<A>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(at)), where(here) {}
+  constexpr Index(Range r) : what(What::kRange), bounds(r) {}
+  constexpr Index(All) : what(What::kAll) {}
+  constexpr Index(Ellipsis) : what(What::kEllipsis) {}
+  constexpr Index(NewAxis) : what(What::kNewAxis) {}
 };
 
 }  // namespace weft::inline v0

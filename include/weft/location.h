@@ -10,9 +10,14 @@ struct Location {
   int line = 0;
   const char* function = "";
 
+  constexpr Location() = default;  // no aggregate: {0, 3} is a Shape, never a Location
   static constexpr Location here(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
                                  const char* function = __builtin_FUNCTION()) {
-    return {file, line, function};
+    Location at;
+    at.file = file;
+    at.line = line;
+    at.function = function;
+    return at;
   }
 };
 

@@ -26,10 +26,10 @@ class WEFT_API Operand {
 WEFT_API Tensor operator+(const Operand& a, const Operand& b);
 WEFT_API Tensor operator-(const Operand& a, const Operand& b);
 WEFT_API Tensor operator*(const Operand& a, const Operand& b);
-/// Floating only: on integers it is a DtypeError that names floordiv, truncatediv and divide.
+/// Floating only: on two integers it is a DtypeError that names floordiv, truncatediv and divide.
 WEFT_API Tensor operator/(const Operand& a, const Operand& b);
 WEFT_API Tensor operator%(const Operand& a, const Operand& b);  ///< floormod: the result has the sign of b, as in Python
-WEFT_API Tensor operator-(const Tensor& x);
+WEFT_API Tensor operator-(const Operand& x);
 
 WEFT_API Tensor operator==(const Operand& a, const Operand& b);
 WEFT_API Tensor operator!=(const Operand& a, const Operand& b);
@@ -42,13 +42,17 @@ WEFT_API Tensor operator>=(const Operand& a, const Operand& b);
 WEFT_API Tensor operator&(const Operand& a, const Operand& b);
 WEFT_API Tensor operator|(const Operand& a, const Operand& b);
 WEFT_API Tensor operator^(const Operand& a, const Operand& b);
-WEFT_API Tensor operator~(const Tensor& x);
-WEFT_API Tensor operator!(const Tensor& x);  ///< bool only
+WEFT_API Tensor operator~(const Operand& x);
+WEFT_API Tensor operator!(const Tensor& x);  ///< bool only; not an Operand, because a Tensor converts to bool, too
 
 /// Rebinds the handle `x` to a new value; other handles to the old value keep it.
 inline Tensor& operator+=(Tensor& x, const Operand& b) { return x = x + b; }
 inline Tensor& operator-=(Tensor& x, const Operand& b) { return x = x - b; }
 inline Tensor& operator*=(Tensor& x, const Operand& b) { return x = x * b; }
 inline Tensor& operator/=(Tensor& x, const Operand& b) { return x = x / b; }
+inline Tensor& operator%=(Tensor& x, const Operand& b) { return x = x % b; }
+inline Tensor& operator&=(Tensor& x, const Operand& b) { return x = x & b; }
+inline Tensor& operator|=(Tensor& x, const Operand& b) { return x = x | b; }
+inline Tensor& operator^=(Tensor& x, const Operand& b) { return x = x ^ b; }
 
 }  // namespace weft::inline v0

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <weft/ops/pointwise.h>
+#include <weft/ops/elementary.h>
 #include <weft/ops/compare.h>
 #include <weft/ops/activation.h>
 #include <weft/ops/reduce.h>

@@ -64,13 +64,19 @@ class SmallVector {
 
   template <class... A>
   T& emplace_back(A&&... args) {
-    if (size_ == capacity_) grow();
+    if (size_ == capacity_) {
+      T value(std::forward<A>(args)...);  // before the growth: args may refer to an element
+      grow();
+      return *std::construct_at(data_ + size_++, std::move(value));
+    }
     return *std::construct_at(data_ + size_++, std::forward<A>(args)...);
   }
   void push_back(T value) { emplace_back(std::move(value)); }
   void resize(std::size_t count, const T& value = T()) {
     while (size_ > count) std::destroy_at(data_ + --size_);
-    while (size_ < count) emplace_back(value);
+    if (size_ == count) return;
+    const T copy(value);  // `value` may be an element
+    while (size_ < count) emplace_back(copy);
   }
   void clear() { resize(0); }
 

@@ -126,7 +126,7 @@ class WEFT_API Tensor {
   template <std::convertible_to<Index>... I>
   Tensor operator()(I... at) const {
     const Index list[] = {Index(at)...};
-    return index(list);
+    return index(list, {});  // the line that is being compiled here is not the caller's
   }
   Tensor index(std::span<const Index> at, Location where = Location::here()) const;
 

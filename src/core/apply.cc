@@ -1,6 +1,7 @@
 #include "core/apply.h"
 
 #include <cmath>
+#include <new>
 
 namespace weft::inline v0 {
 namespace {
@@ -21,11 +22,17 @@ bool plain_inputs(std::span<const Tensor> inputs) {
   return true;
 }
 
+// As many inputs and attributes as the row declares. Generated functions cannot get it wrong; a file can.
+bool well_formed(const Call& call) { return call.inputs.size() == call.op.inputs.size() && call.attrs.size() == call.op.attrs.size(); }
+
 void check_inputs_exist(const Call& call) {
   const std::size_t declared = call.op.inputs.size();
   const bool list = call.op.list_input();
   if (list ? call.inputs.size() + 1 < declared : call.inputs.size() != declared)
-    throw InternalError(std::string(call.op.name) + " was called with " + std::to_string(call.inputs.size()) + " inputs", call.at);
+    throw ValueError(call.op.name, std::to_string(call.inputs.size()) + " inputs are given; it takes " + std::to_string(list ? declared - 1 : declared) +
+                                       (list ? " and a list." : "."), call.at);
+  if (call.attrs.size() != call.op.attrs.size())
+    throw ValueError(call.op.name, std::to_string(call.attrs.size()) + " attributes are given; it takes " + std::to_string(call.op.attrs.size()) + ".", call.at);
   if (list && call.inputs.size() < declared)
     throw ValueError(call.op.name, std::string(call.op.inputs.back().name) + " is an empty list; give at least one tensor.", call.at);
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
@@ -92,6 +99,37 @@ void check_dtypes(const Call& call) {
   }
 }
 
+// The alternative of Attr that holds a value of this kind.
+std::size_t alternative(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::kFlag: return Attr(false).index();
+    case AttrKind::kReal: return Attr(0.0).index();
+    case AttrKind::kDType: return Attr(f32).index();
+    case AttrKind::kText: return Attr(std::string()).index();
+    case AttrKind::kInteger:
+    case AttrKind::kAxis:
+    case AttrKind::kChoice: return Attr(std::int64_t{0}).index();
+    case AttrKind::kList:
+    case AttrKind::kAxes:
+    case AttrKind::kShape:
+    case AttrKind::kPairs: return Attr(Ints()).index();
+  }
+  return 0;
+}
+
+const char* kind_text(AttrKind kind) {
+  switch (kind) {
+    case AttrKind::kFlag: return "true or false";
+    case AttrKind::kReal: return "a real number";
+    case AttrKind::kDType: return "a dtype";
+    case AttrKind::kText: return "text";
+    case AttrKind::kInteger:
+    case AttrKind::kAxis: return "an integer";
+    case AttrKind::kChoice: return "one of its choices";
+    default: return "a list of integers";
+  }
+}
+
 void check_attr(const Call& call, const AttrDef& def, const Attr& value) {
   const auto refuse = [&](const std::string& rule) {
     throw ValueError(call.op.name, std::string(def.name) + " is " + attr_text(def, value) + "; " + rule, call.at);
@@ -103,6 +141,7 @@ void check_attr(const Call& call, const AttrDef& def, const Attr& value) {
     refuse("it must be from " + number(def.low) + " to " + number(def.high) + ".");
   };
   if (std::holds_alternative<std::monostate>(value) && def.optional) return;
+  if (value.index() != alternative(def.kind)) refuse(std::string("it must be ") + kind_text(def.kind) + ".");
   switch (def.kind) {
     case AttrKind::kInteger: in_range(static_cast<double>(std::get<std::int64_t>(value))); break;
     case AttrKind::kReal: {
@@ -123,6 +162,31 @@ void check_attr(const Call& call, const AttrDef& def, const Attr& value) {
       for (std::int64_t v : std::get<Ints>(value)) in_range(static_cast<double>(v));
       break;
     default: break;  // axes and shapes depend on the inputs: `.infer` checks them
+  }
+}
+
+template <class E>
+void rethrow_as(const Error& error, const Op& op, const std::string& sentence, Location at) {
+  if (dynamic_cast<const E*>(&error) != nullptr) throw E(op.name, sentence, at);
+}
+
+// The user called this op: what shapes, memory and the parts of an expanded row refuse, it refuses.
+[[noreturn]] void rethrow_in_name_of(const Op& op, Location at) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    const bool nameless = error.op().empty() || error.op() == "shape" || error.op() == "tensor";
+    const bool part = op.expand != nullptr && error.op() != op.name;
+    if (!nameless && !part) throw;
+    const std::string sentence = nameless && !error.op().empty() ? error.message().substr(error.op().size() + 2) : error.message();
+    rethrow_as<ShapeError>(error, op, sentence, at);
+    rethrow_as<DtypeError>(error, op, sentence, at);
+    rethrow_as<IndexError>(error, op, sentence, at);
+    rethrow_as<ValueError>(error, op, sentence, at);
+    rethrow_as<OutOfMemoryError>(error, op, sentence, at);
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError(op.name, "there is no memory for the result or for working space; use smaller shapes.", at);
   }
 }
 
@@ -154,17 +218,24 @@ Interpreter::Scope::Scope(Interpreter* interpreter) : before_(stack_top) { stack
 Interpreter::Scope::~Scope() { stack_top = before_; }
 
 void apply(Call call, Tensors& outputs) {
-  if (!plain_inputs(call.inputs) || call.op.list_input()) {
-    check_inputs_exist(call);
-    adapt_literals(call);
+  try {
+    if (!well_formed(call) || !plain_inputs(call.inputs)) {
+      check_inputs_exist(call);
+      adapt_literals(call);
+    }
+    if (stack_top == nullptr) apply_eagerly(call, outputs);
+    else stack_top->apply(call, outputs);
+  } catch (...) {
+    rethrow_in_name_of(call.op, call.at);
   }
-  if (stack_top == nullptr) apply_eagerly(call, outputs);
-  else stack_top->apply(call, outputs);
 }
 
 Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Location at) {
-  if (stack_top == nullptr && op.dense_pointwise && plain_inputs(inputs))
+  if (stack_top == nullptr && op.dense_pointwise && plain_inputs(inputs)) try {
     if (Tensor result = apply_dense_pointwise(op, inputs); result.defined()) return result;
+  } catch (...) {
+    rethrow_in_name_of(op, at);
+  }
   Tensors outputs;
   apply({op, inputs, attrs, at}, outputs);
   return std::move(outputs[0]);
@@ -175,7 +246,9 @@ Specs check(const Call& call) {
   for (std::size_t i = 0; i < call.op.attrs.size(); ++i) check_attr(call, call.op.attrs[i], call.attrs[i]);
   SmallVector<const Spec*, 4> specs;
   for (const Tensor& input : call.inputs) specs.push_back(&input.spec());
-  return call.op.infer(Infer{{call.op, call.attrs, call.at}, specs});
+  Specs results = call.op.infer(Infer{{call.op, call.attrs, call.at}, specs});
+  if (call.op.is(kView) && results[0].shape.known()) results[0].shape.num_elements();  // a view is never allocated, so nobody else would count
+  return results;
 }
 
 }  // namespace weft::inline v0

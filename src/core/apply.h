@@ -55,6 +55,9 @@ Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Locatio
 /// Returns the Specs of the outputs. The same in every mode.
 Specs check(const Call& call);
 
+/// Looks at the data of a call, if its row asks for that and every input has data. Throws what `.validate` throws.
+void validate(const Call& call, const Specs& specs);
+
 /// Runs a call now. REQUIRES: every input is concrete.
 void apply_eagerly(Call call, Tensors& outputs);
 

@@ -90,6 +90,14 @@ Tensor apply_dense_pointwise(const Op& op, std::span<const Tensor> inputs) {
   return result;
 }
 
+void validate(const Call& call, const Specs& specs) {
+  if (call.op.validate == nullptr) return;
+  for (const Tensor& input : call.inputs)
+    if (input.node()->symbolic) return;
+  Tensors outputs;
+  call.op.validate(KernelCall{{call.op, call.attrs, call.at}, call.inputs, outputs, specs});
+}
+
 void apply_eagerly(Call call, Tensors& outputs) {
   if (call.op.dense_pointwise)
     if (Tensor result = apply_dense_pointwise(call.op, call.inputs); result.defined()) {
@@ -101,7 +109,7 @@ void apply_eagerly(Call call, Tensors& outputs) {
     if (input.node()->symbolic)
       throw TraceError(call.op.name, "an input was made while tracing " + input.spec().str() + " and has no value outside; return it from the traced function.",
                        input.node()->made_at());
-  if (call.op.validate != nullptr) call.op.validate(KernelCall{{call.op, call.attrs, call.at}, call.inputs, outputs, specs});
+  validate(call, specs);
   if (call.op.tile) run_pointwise(call, specs, outputs);
   else if (call.op.is(kView)) outputs.push_back(make_view(call.inputs[0], specs[0].shape));
   else if (call.op.kernel != nullptr) run_kernel(call, specs, outputs);

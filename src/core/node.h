@@ -31,7 +31,7 @@ struct Node {
   BufferRef buffer;
   alignas(16) unsigned char inline_data[16];
 
-  Location made_at() const { return {file, line, ""}; }
+  Location made_at() const { return Location::here(file, line, ""); }
   void set_made_at(Location at) { file = at.file, line = at.line; }
   /// The number a literal was written as. REQUIRES: literal.
   Literal number() const;

@@ -129,7 +129,7 @@ std::string attr_text(const AttrDef& def, const Attr& value) {
       std::snprintf(text, sizeof text, "%.9g", v);
       return text;
     }
-    std::string operator()(DType v) const { return std::string(name_of(v)); }
+    std::string operator()(DType v) const { return static_cast<int>(v) < kNumDTypes ? std::string(name_of(v)) : "dtype " + std::to_string(static_cast<int>(v)); }
     std::string operator()(const Ints& v) const {
       std::string text = "[";
       for (std::size_t i = 0; i < v.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(v[i]);

@@ -43,15 +43,13 @@ void collect(std::span<const Nested> list, int depth, Shape& shape, std::vector<
   if (depth == shape.rank()) shape.append(static_cast<std::int64_t>(list.size()));
   detail::check_row_length(shape, depth, list.size(), at);
   for (const Nested& element : list) {
-    if (element.is_list()) {
-      if (depth + 1 == shape.rank() && !flat.empty()) detail::check_row_length(shape, depth + 1, 0, at);
-      collect(element.list(), depth + 1, shape, flat, at);
-    } else {
-      if (depth + 1 != shape.rank())
-        throw ShapeError("tensor", "the list mixes numbers and lists at depth " + std::to_string(depth + 1) +
-                                       "; nested lists must be rectangular.", at);
-      flat.push_back(element.leaf());
-    }
+    // A number belongs at the deepest level there is, a list above it; the first number fixes which level that is.
+    const bool deepest = depth + 1 == shape.rank();
+    if (element.is_list() ? deepest && !flat.empty() : !deepest)
+      throw ShapeError("tensor", "the list mixes numbers and lists at depth " + std::to_string(depth + 1) +
+                                     "; nested lists must be rectangular.", at);
+    if (element.is_list()) collect(element.list(), depth + 1, shape, flat, at);
+    else flat.push_back(element.leaf());
   }
 }
 
@@ -197,7 +195,8 @@ Tensor::Tensor(const Tensor& other) noexcept : node_(other.node_) {
 }
 Tensor& Tensor::operator=(const Tensor& other) noexcept { return *this = Tensor(other); }
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
-  std::swap(node_, other.node_);
+  Tensor taken(std::move(other));  // the old value goes with `taken`, not on in `other`
+  std::swap(node_, taken.node_);
   return *this;
 }
 Tensor::~Tensor() {
@@ -270,6 +269,8 @@ Tensor::operator bool() const {
 
 Tensor::Iterator Tensor::begin() const {
   if (rank() == 0) throw ShapeError("begin", "the tensor is a scalar; iteration goes over axis 0.", {});
+  if (shape()[0] == kUnknown)
+    throw ShapeError("begin", "the tensor is " + spec().str() + "; the size of axis 0 must be known to iterate over it.", {});
   return {*this, 0};
 }
 Tensor::Iterator Tensor::end() const { return {*this, rank() == 0 ? 0 : shape()[0]}; }

@@ -98,7 +98,7 @@ void GradientTape::Recorder::apply(Call call, Tensors& outputs) {
   }
   if (!followed || call.op.is(kNoGradient)) return delegate(call, outputs);
   if (call.op.grad == nullptr && call.op.expand != nullptr) {  // differentiated through its parts: record those
-    check(call);
+    validate(call, check(call));
     for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
     return;
   }

@@ -1,0 +1,91 @@
+#include <weft/shape.h>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/checked.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max(), kMin = std::numeric_limits<std::int64_t>::min();
+
+TEST(Checked, MultipliesUpToTheLastBit) {
+  EXPECT_EQ(checked_mul(kMax, 1), kMax);
+  EXPECT_EQ(checked_mul(std::int64_t{1} << 31, std::int64_t{1} << 31), std::int64_t{1} << 62);
+  EXPECT_FALSE(checked_mul(std::int64_t{1} << 32, std::int64_t{1} << 31));
+  EXPECT_FALSE(checked_mul(kMax, 2));
+  EXPECT_FALSE(checked_mul(kMin, -1));
+  EXPECT_EQ(checked_mul(0, kMin), 0);
+}
+
+TEST(Checked, AddsUpToTheLastBit) {
+  EXPECT_EQ(checked_add(kMax - 1, 1), kMax);
+  EXPECT_FALSE(checked_add(kMax, 1));
+  EXPECT_FALSE(checked_add(kMin, -1));
+  EXPECT_EQ(checked_add(kMax, kMin), -1);
+}
+
+TEST(Shape, CountsElements) {
+  EXPECT_EQ(Shape({}).num_elements(), 1);
+  EXPECT_EQ(Shape({2, 3, 4}).num_elements(), 24);
+  EXPECT_EQ(Shape({2, 0, 4}).num_elements(), 0);
+  EXPECT_EQ((Shape{std::int64_t{1} << 62}).num_elements(), std::int64_t{1} << 62);
+}
+
+TEST(Shape, RefusesProductsThatWrap) {
+  const std::int64_t big = std::int64_t{1} << 62;
+  EXPECT_THROW((Shape{big, 2}).num_elements(), ShapeError);
+  EXPECT_THROW((Shape{big, 4}).num_elements(), ShapeError);     // wraps to 0
+  EXPECT_THROW((Shape{kMax, kMax}).num_elements(), ShapeError);  // wraps to 1
+  // A zero does not make a wrapping product valid, wherever it stands.
+  EXPECT_THROW((Shape{0, big, 4}).num_elements(), ShapeError);
+  EXPECT_THROW((Shape{big, 0, 4}).num_elements(), ShapeError);
+  EXPECT_THROW((Shape{big, 4, 0}).num_elements(), ShapeError);
+}
+
+TEST(Shape, RefusesNegativeSizesAndTooManyAxes) {
+  EXPECT_THROW((Shape{2, -2}), ShapeError);
+  EXPECT_THROW((Shape{kMin}), ShapeError);
+  EXPECT_THROW(Shape(Ints(33, 1)), ShapeError);
+  EXPECT_EQ(Shape(Ints(32, 1)).rank(), 32);
+}
+
+TEST(Shape, MayHaveUnknownSizes) {
+  const Shape shape = {2, kUnknown, 3};
+  EXPECT_FALSE(shape.known());
+  EXPECT_THROW(shape.num_elements(), ShapeError);
+  EXPECT_EQ(shape.str(), "[2,?,3]");
+  EXPECT_TRUE(Shape({2, 3}).known());
+  EXPECT_NE(shape, Shape({2, 4, 3}));
+}
+
+TEST(Shape, TakesAnyIntegerType) {
+  const std::size_t n = 3;
+  const std::uint8_t m = 4;
+  const Shape shape = {n, m, 5L, 6};
+  EXPECT_EQ(shape, Shape({3, 4, 5, 6}));
+  EXPECT_EQ(shape.str(), "[3,4,5,6]");
+  EXPECT_EQ(Shape{}.str(), "[]");
+}
+
+TEST(Shape, IsChangedInPlaceByItsOwnerOnly) {
+  Shape shape = {2, 3};
+  const Shape before = shape;
+  shape.set(0, 7);
+  shape.append(8);
+  EXPECT_EQ(shape, Shape({7, 3, 8}));
+  EXPECT_EQ(before, Shape({2, 3}));
+}
+
+TEST(Spec, ComparesAndPrints) {
+  EXPECT_EQ((Spec{f32, {2, 3}}).str(), "f32[2,3]");
+  EXPECT_EQ((Spec{bool_, {}}).str(), "bool[]");
+  EXPECT_NE((Spec{f32, {2}}), (Spec{f64, {2}}));
+  EXPECT_NE((Spec{f32, {2}}), (Spec{f32, {2, 1}}));
+  EXPECT_EQ((Spec{i8, {kUnknown}}), (Spec{i8, {kUnknown}}));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,153 @@
+#include "core/apply.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "ops/table.h"
+#include <weft/operators.h>
+#include <weft/ops.h>
+
+namespace weft {
+namespace {
+
+// Notes the calls that pass and hands them down; can be told to fail before or after.
+class Spy final : public Interpreter {
+ public:
+  explicit Spy(std::vector<std::string>& log, std::string name) : log_(log), name_(std::move(name)) { install(); }
+  ~Spy() override {
+    if (installed()) remove();
+  }
+  void apply(Call call, Tensors& outputs) override {
+    log_.push_back(name_ + ":" + call.op.name);
+    if (fail_before) throw ValueError("spy", "before.", call.at);
+    delegate(call, outputs);
+    if (fail_after) throw ValueError("spy", "after.", call.at);
+  }
+  bool fail_before = false, fail_after = false;
+
+ private:
+  std::vector<std::string>& log_;
+  std::string name_;
+};
+
+using Log = std::vector<std::string>;
+
+TEST(Interpreter, TheTopDecidesAndDelegatesDown) {
+  Log log;
+  EXPECT_EQ(Interpreter::top(), nullptr);
+  Spy low(log, "low");
+  Spy high(log, "high");
+  EXPECT_EQ(Interpreter::top(), &high);
+  EXPECT_EQ(add(1.f, 2.f).item<float>(), 3.f);
+  EXPECT_EQ(log, Log({"high:add", "low:add"}));
+}
+
+TEST(Interpreter, IsRemovedInAnyOrder) {
+  Log log;
+  auto a = std::make_unique<Spy>(log, "a"), b = std::make_unique<Spy>(log, "b"), c = std::make_unique<Spy>(log, "c");
+  b->remove();
+  add(1.f, 2.f);
+  EXPECT_EQ(log, Log({"c:add", "a:add"}));
+  a.reset();
+  log.clear();
+  add(1.f, 2.f);
+  EXPECT_EQ(log, Log({"c:add"}));
+  b->install();
+  c.reset();
+  log.clear();
+  add(1.f, 2.f);
+  EXPECT_EQ(log, Log({"b:add"}));
+  b.reset();
+  EXPECT_EQ(Interpreter::top(), nullptr);
+}
+
+TEST(Interpreter, BelongsToItsThread) {
+  Log log;
+  const Spy here(log, "here");
+  std::thread([&] {
+    EXPECT_EQ(Interpreter::top(), nullptr);
+    add(1.f, 2.f);
+  }).join();
+  EXPECT_TRUE(log.empty());
+}
+
+TEST(Interpreter, CannotBeRemovedElsewhere) {
+  Log log;
+  Spy here(log, "here");
+  std::thread([&] { EXPECT_THROW(here.remove(), InternalError); }).join();
+  EXPECT_TRUE(here.installed());
+  EXPECT_EQ(Interpreter::top(), &here);
+}
+
+TEST(Interpreter, AnExceptionLeavesTheStackAsItWas) {
+  Log log;
+  Spy low(log, "low"), high(log, "high");
+  low.fail_before = true;
+  EXPECT_THROW(add(1.f, 2.f), ValueError);
+  EXPECT_EQ(Interpreter::top(), &high);
+  low.fail_before = false;
+  low.fail_after = true;
+  EXPECT_THROW(add(1.f, 2.f), ValueError);
+  EXPECT_EQ(Interpreter::top(), &high);
+  low.fail_after = false;
+  EXPECT_THROW(add(Tensor{1.f, 2.f}, Tensor{1.f, 2.f, 3.f}), ShapeError);
+  EXPECT_EQ(Interpreter::top(), &high);
+  EXPECT_EQ(add(1.f, 2.f).item<float>(), 3.f);
+}
+
+TEST(Apply, RefusesEmptyHandlesAndLists) {
+  EXPECT_THROW(add(Tensor(), 1.f), ValueError);
+  EXPECT_THROW(concat({}, 0), ValueError);
+  EXPECT_THROW(concat({Tensor{1.f}, Tensor()}, 0), ValueError);
+  Tensors inputs = {Tensor(1.f)}, outputs;
+  EXPECT_THROW(apply({*find_row("add"), inputs, {}, {}}, outputs), ValueError);
+}
+
+TEST(Apply, ChecksAttributesBeforeAnythingRuns) {
+  EXPECT_THROW(sum(Tensor{1.f}, {.axis = 1}), IndexError);
+  EXPECT_THROW(sum(Tensor{1.f}, {.axis = {0, 0}}), ValueError);
+  EXPECT_THROW(sum(Tensor(1.f), {.axis = 0}), IndexError);
+  EXPECT_THROW(cast(Tensor(1.f), static_cast<DType>(77)), ValueError);
+  EXPECT_THROW(concat({Tensor{1.f}}, std::numeric_limits<std::int64_t>::min()), IndexError);
+}
+
+TEST(Apply, AFailedCallAppendsNothing) {
+  Tensors inputs = {Tensor{1.f, 2.f}, Tensor{1.f, 2.f, 3.f}}, outputs;
+  EXPECT_THROW(apply({*find_row("add"), inputs, {}, {}}, outputs), ShapeError);
+  EXPECT_TRUE(outputs.empty());
+}
+
+// Literals adapt before any interpreter sees the call: every mode sees the same dtypes.
+TEST(Apply, AdaptsLiteralsOnceForAllModes) {
+  class Dtypes final : public Interpreter {
+   public:
+    Dtypes() { install(); }
+    ~Dtypes() override { remove(); }
+    void apply(Call call, Tensors& outputs) override {
+      for (const Tensor& x : call.inputs) seen.push_back(x.dtype());
+      delegate(call, outputs);
+    }
+    std::vector<DType> seen;
+  } dtypes;
+  Tensor({1, 2}, f16) * 2;
+  EXPECT_EQ(dtypes.seen, std::vector<DType>({f16, f16}));
+}
+
+TEST(Table, RowsAreWellFormed) {
+  std::vector<std::string> names;
+  for (const Family& family : families())
+    for (const Op& op : family.rows) {
+      EXPECT_EQ(find_row(op.name), &op) << op.name << " is there twice";
+      EXPECT_FALSE(op.samples.empty()) << op.name << " has no samples";
+      EXPECT_TRUE(std::string_view(op.doc).ends_with('.')) << op.name;
+      EXPECT_FALSE(op.grad != nullptr && op.is(kNoGradient)) << op.name << " has a gradient and says that it has none";
+      for (const Input& input : op.inputs)
+        EXPECT_FALSE(input.list && &input != &op.inputs.back()) << op.name << ": a list must be the last input";
+      names.push_back(op.name);
+    }
+  EXPECT_EQ(names.size(), row_count());
+}
+
+}  // namespace
+}  // namespace weft

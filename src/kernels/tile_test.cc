@@ -1,0 +1,147 @@
+#include "kernels/tile.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <weft/dtype.h>
+
+namespace weft::kernels {
+namespace {
+
+template <class T>
+void combine(const void* const* in, void* out, std::size_t n) {
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]), *c = static_cast<const T*>(in[2]);
+  for (std::size_t k = 0; k < n; ++k) static_cast<T*>(out)[k] = static_cast<T>(a[k] * 3 + b[k] * 5 - c[k]);
+}
+
+void is_less(const void* const* in, void* out, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) static_cast<bool*>(out)[k] = static_cast<const float*>(in[0])[k] < static_cast<const float*>(in[1])[k];
+}
+
+struct Operand {
+  std::vector<std::int64_t> strides;
+  std::size_t count;
+};
+
+// A dense operand that repeats along a random choice of the axes.
+Operand random_operand(const std::vector<std::int64_t>& sizes, std::mt19937& random) {
+  Operand result{std::vector<std::int64_t>(sizes.size()), 1};
+  const unsigned missing = random() % (sizes.size() + 1);  // leading axes it does not have
+  for (std::size_t axis = sizes.size(); axis-- > 0;) {
+    const bool repeats = axis < missing || random() % 3 == 0 || sizes[axis] == 1;
+    result.strides[axis] = repeats ? 0 : static_cast<std::int64_t>(result.count);
+    if (!repeats) result.count *= static_cast<std::size_t>(sizes[axis]);
+  }
+  return result;
+}
+
+std::size_t offset_of(std::size_t k, const std::vector<std::int64_t>& sizes, const Operand& operand) {
+  std::size_t offset = 0;
+  for (std::size_t axis = sizes.size(); axis-- > 0;) {
+    offset += k % static_cast<std::size_t>(sizes[axis]) * static_cast<std::size_t>(operand.strides[axis]);
+    k /= static_cast<std::size_t>(sizes[axis]);
+  }
+  return offset;
+}
+
+std::vector<std::int64_t> random_sizes(std::mt19937& random) {
+  static constexpr std::int64_t choices[] = {1, 1, 2, 3, 5, 7, 16, 33, 511, 512, 513, 700};
+  std::vector<std::int64_t> sizes(random() % 6);
+  std::int64_t total = 1;
+  for (std::int64_t& size : sizes) {
+    size = choices[random() % 12];
+    if (total * size > 4000) size = 1;
+    total *= size;
+  }
+  if (random() % 16 == 0 && !sizes.empty()) sizes[random() % sizes.size()] = 0;
+  return sizes;
+}
+
+template <class T>
+void expect_naive_results(unsigned seed) {
+  std::mt19937 random(seed);
+  const std::vector<std::int64_t> sizes = random_sizes(random);
+  std::size_t total = 1;
+  for (const std::int64_t size : sizes) total *= static_cast<std::size_t>(size);
+  std::vector<Operand> operands;
+  std::vector<std::vector<T>> data;
+  std::vector<TileInput> inputs;
+  for (int i = 0; i < 3; ++i) {
+    operands.push_back(random_operand(sizes, random));
+    data.emplace_back(operands.back().count);
+    for (T& v : data.back()) v = static_cast<T>(random() % 100);
+  }
+  for (std::size_t i = 0; i < 3; ++i) inputs.push_back({data[i].data(), operands[i].strides.data(), sizeof(T), Half::kNo});
+  std::vector<T> result(total + 8, T(77));  // and nothing beyond the end is written
+  run_tile(combine<T>, inputs.data(), 3, {result.data(), sizeof(T), Half::kNo}, sizes.data(), static_cast<int>(sizes.size()));
+  for (std::size_t k = 0; k < total; ++k) {
+    const T a = data[0][offset_of(k, sizes, operands[0])], b = data[1][offset_of(k, sizes, operands[1])], c = data[2][offset_of(k, sizes, operands[2])];
+    ASSERT_EQ(result[k], static_cast<T>(a * 3 + b * 5 - c)) << "seed " << seed << ", element " << k;
+  }
+  for (std::size_t k = total; k < result.size(); ++k) ASSERT_EQ(result[k], T(77)) << "seed " << seed;
+}
+
+TEST(Tile, AgreesWithNaiveBroadcasting) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    expect_naive_results<std::int8_t>(seed);
+    expect_naive_results<std::int16_t>(seed);
+    expect_naive_results<float>(seed);
+    expect_naive_results<double>(seed);
+  }
+}
+
+template <class H>
+void expect_half_results(unsigned seed, Half half) {
+  std::mt19937 random(seed);
+  const std::vector<std::int64_t> sizes = random_sizes(random);
+  std::size_t total = 1;
+  for (const std::int64_t size : sizes) total *= static_cast<std::size_t>(size);
+  std::vector<Operand> operands;
+  std::vector<std::vector<H>> data;
+  std::vector<TileInput> inputs;
+  for (int i = 0; i < 3; ++i) {
+    operands.push_back(random_operand(sizes, random));
+    data.emplace_back(operands.back().count);
+    for (H& v : data.back()) v = H(static_cast<float>(random() % 2000) / 128 - 8);
+  }
+  for (std::size_t i = 0; i < 3; ++i) inputs.push_back({data[i].data(), operands[i].strides.data(), sizeof(H), half});
+  std::vector<H> result(total);
+  run_tile(combine<float>, inputs.data(), 3, {result.data(), sizeof(H), half}, sizes.data(), static_cast<int>(sizes.size()));
+  std::vector<std::uint8_t> flags(total);
+  run_tile(is_less, inputs.data(), 2, {flags.data(), 1, Half::kNo}, sizes.data(), static_cast<int>(sizes.size()));
+  for (std::size_t k = 0; k < total; ++k) {
+    const float a = data[0][offset_of(k, sizes, operands[0])], b = data[1][offset_of(k, sizes, operands[1])], c = data[2][offset_of(k, sizes, operands[2])];
+    ASSERT_EQ(result[k].bits, H(a * 3 + b * 5 - c).bits) << "seed " << seed << ", element " << k;
+    ASSERT_EQ(flags[k] != 0, a < b) << "seed " << seed << ", element " << k;
+  }
+}
+
+TEST(Tile, ComputesHalvesInFloatAndRoundsOnce) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    expect_half_results<float16>(seed, Half::kF16);
+    expect_half_results<bfloat16>(seed, Half::kBF16);
+  }
+}
+
+TEST(Tile, MayWriteOverADenseInput) {
+  std::vector<float> a(2000), b(2000), c(2000, 1.f);
+  for (std::size_t k = 0; k < a.size(); ++k) a[k] = static_cast<float>(k), b[k] = 2;
+  const std::int64_t size = 2000, stride = 1;
+  const TileInput inputs[] = {{a.data(), &stride, 4, Half::kNo}, {b.data(), &stride, 4, Half::kNo}, {c.data(), &stride, 4, Half::kNo}};
+  run_tile(combine<float>, inputs, 3, {a.data(), 4, Half::kNo}, &size, 1);
+  for (std::size_t k = 0; k < a.size(); ++k) ASSERT_EQ(a[k], static_cast<float>(k) * 3 + 9);
+}
+
+TEST(Tile, TakesScalarsOfRankZero) {
+  const float a = 2, b = 3, c = 4;
+  float y = 0;
+  const TileInput inputs[] = {{&a, nullptr, 4, Half::kNo}, {&b, nullptr, 4, Half::kNo}, {&c, nullptr, 4, Half::kNo}};
+  run_tile(combine<float>, inputs, 3, {&y, 4, Half::kNo}, nullptr, 0);
+  EXPECT_EQ(y, 17.f);
+}
+
+}  // namespace
+}  // namespace weft::kernels
