@@ -6,6 +6,7 @@
 namespace weft::inline v0::rows {
 
 std::vector<Op> pointwise();   // pointwise.cc
+std::vector<Op> elementary();  // elementary.cc
 std::vector<Op> compare();     // compare.cc
 std::vector<Op> activation();  // activation.cc
 std::vector<Op> reduce();      // reduce.cc
@@ -24,7 +25,8 @@ std::vector<Op> random();      // random.cc
 
 inline std::vector<Family> all_families() {
   return {
-      {"pointwise", "Arithmetic and elementary functions.", pointwise()},
+      {"pointwise", "Arithmetic and rounding.", pointwise()},
+      {"elementary", "Elementary and special functions.", elementary()},
       {"compare", "Comparisons, logic and bits.", compare()},
       {"activation", "Activation functions.", activation()},
       {"reduce", "Reductions and running totals.", reduce()},

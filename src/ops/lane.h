@@ -1,11 +1,14 @@
-// Arithmetic on single lanes, for tile bodies. Row files open with `using namespace lane;`-like declarations through
-// ops/row.h, so that `exp(x)` means a lane in a tile body and a Tensor op in `.grad` (found by argument-dependent lookup).
+// Arithmetic on single lanes, for tile bodies. In a row file `exp(x)` means these functions when x is a number (a tile body)
+// and the op when x is a Tensor (a gradient; found by argument-dependent lookup).
 #pragma once
 
 #include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
+
+#include "kernels/special.h"
 
 namespace weft::inline v0::rows {
 
@@ -13,6 +16,8 @@ template <class T>
 concept Lane = std::is_arithmetic_v<T>;
 template <class T>
 concept FloatLane = std::floating_point<T>;
+template <class T>
+concept IntLane = std::integral<T> && !std::same_as<T, bool>;
 
 // Integer arithmetic wraps, at every width: it is done in an unsigned type wide enough not to be promoted to int.
 template <class T>
@@ -33,6 +38,77 @@ T lane_mul(T a, T b) {
   if constexpr (std::floating_point<T>) return a * b;
   else return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
 }
+template <Lane T>
+T lane_negative(T x) {
+  if constexpr (std::floating_point<T>) return -x;
+  else return lane_sub(T(0), x);
+}
+
+// A NaN on either side is the result.
+template <Lane T>
+T lane_max(T a, T b) {
+  return a >= b || a != a ? a : b;
+}
+template <Lane T>
+T lane_min(T a, T b) {
+  return a <= b || a != a ? a : b;
+}
+
+// Division of integers toward zero and its remainder: min / -1 wraps. Rows refuse zero divisors before the lanes run; that b = 0
+// gives 0 here only keeps the processor from trapping.
+template <IntLane T>
+T lane_truncatediv(T a, T b) {
+  if (b == T(0)) return T(0);
+  if constexpr (std::signed_integral<T>)
+    if (b == T(-1)) return lane_negative(a);
+  return static_cast<T>(a / b);
+}
+template <IntLane T>
+T lane_truncatemod(T a, T b) {
+  if (b == T(0)) return T(0);
+  if constexpr (std::signed_integral<T>)
+    if (b == T(-1)) return T(0);
+  return static_cast<T>(a % b);
+}
+template <FloatLane T>
+T lane_truncatediv(T a, T b) {
+  return std::trunc(a / b);
+}
+template <FloatLane T>
+T lane_truncatemod(T a, T b) {
+  return std::fmod(a, b);
+}
+
+// Division toward minus infinity; the remainder has the sign of b.
+template <Lane T>
+T lane_floormod(T a, T b) {
+  const T rest = lane_truncatemod(a, b);
+  return rest != T(0) && (rest < T(0)) != (b < T(0)) ? lane_add(rest, b) : rest;
+}
+template <Lane T>
+T lane_floordiv(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    return std::floor(a / b);
+  } else {
+    const T quotient = lane_truncatediv(a, b), rest = lane_truncatemod(a, b);
+    return rest != T(0) && (rest < T(0)) != (b < T(0)) ? lane_sub(quotient, T(1)) : quotient;
+  }
+}
+
+template <FloatLane T>
+T lane_pow(T x, T y) {
+  return std::pow(x, y);
+}
+// REQUIRES: y >= 0, which rows check.
+template <IntLane T>
+T lane_pow(T x, T y) {
+  T result = 1;
+  for (; y > T(0); y = static_cast<T>(y / 2)) {
+    if (y % 2 != 0) result = lane_mul(result, x);
+    x = lane_mul(x, x);
+  }
+  return result;
+}
 
 template <FloatLane T> T exp(T x) { return std::exp(x); }
 template <FloatLane T> T expm1(T x) { return std::expm1(x); }
@@ -42,8 +118,33 @@ template <FloatLane T> T sqrt(T x) { return std::sqrt(x); }
 template <FloatLane T> T sin(T x) { return std::sin(x); }
 template <FloatLane T> T cos(T x) { return std::cos(x); }
 template <FloatLane T> T tan(T x) { return std::tan(x); }
+template <FloatLane T> T asin(T x) { return std::asin(x); }
+template <FloatLane T> T acos(T x) { return std::acos(x); }
+template <FloatLane T> T atan(T x) { return std::atan(x); }
+template <FloatLane T> T atan2(T y, T x) { return std::atan2(y, x); }
+template <FloatLane T> T sinh(T x) { return std::sinh(x); }
+template <FloatLane T> T cosh(T x) { return std::cosh(x); }
 template <FloatLane T> T tanh(T x) { return std::tanh(x); }
+template <FloatLane T> T asinh(T x) { return std::asinh(x); }
+template <FloatLane T> T acosh(T x) { return std::acosh(x); }
+template <FloatLane T> T atanh(T x) { return std::atanh(x); }
 template <FloatLane T> T erf(T x) { return std::erf(x); }
+template <FloatLane T> T erfc(T x) { return std::erfc(x); }
+template <FloatLane T> T erfinv(T x) { return static_cast<T>(kernels::inverse_erf(static_cast<double>(x))); }
+template <FloatLane T> T lgamma(T x) { return static_cast<T>(kernels::log_gamma(static_cast<double>(x))); }
+template <FloatLane T> T digamma(T x) { return static_cast<T>(kernels::digamma(static_cast<double>(x))); }
 template <FloatLane T> T floor(T x) { return std::floor(x); }
+template <FloatLane T> T ceil(T x) { return std::ceil(x); }
+
+// Neither overflows for any x, because only exp(-|x|) is taken.
+template <FloatLane T>
+T sigmoid(T x) {
+  const T e = std::exp(-std::abs(x));
+  return (x < T(0) ? e : T(1)) / (T(1) + e);
+}
+template <FloatLane T>
+T softplus(T x) {
+  return (x > T(0) ? x : T(0)) + std::log1p(std::exp(-std::abs(x)));
+}
 
 }  // namespace weft::inline v0::rows

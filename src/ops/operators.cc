@@ -3,6 +3,18 @@
 #include <weft/ops.h>
 
 namespace weft::inline v0 {
+namespace {
+
+// Whether both sides are there and hold bool: decides between logic and bits.
+bool is_logic(const Tensor& x, const Tensor& y) { return x.defined() && y.defined() && x.dtype() == bool_ && y.dtype() == bool_; }
+
+// What is not there, or mixes kinds, is left to the op's own checks.
+bool divides_integers(const Tensor& x, const Tensor& y) {
+  if (!x.defined() || !y.defined() || is_floating(x.dtype()) || is_floating(y.dtype())) return false;
+  return is_integer(x.dtype()) || is_integer(y.dtype());
+}
+
+}  // namespace
 
 Tensor Operand::take() const {
   if (tensor_ != nullptr) return *tensor_;
@@ -21,15 +33,15 @@ Tensor operator*(const Operand& a, const Operand& b) { return multiply(a.take(),
 
 Tensor operator/(const Operand& a, const Operand& b) {
   Tensor x = a.take(), y = b.take();
-  for (const Tensor* side : {&x, &y})
-    if (side->defined() && !is_floating(side->dtype()) && !(side == &x ? y : x).defined() == false && !is_floating((side == &x ? y : x).dtype()))
-      throw DtypeError("operator/", "the integer " + side->spec().str() + " has no single meaning of division; use floordiv, truncatediv, or divide for a floating result.",
-                       b.location());
+  if (divides_integers(x, y))
+    throw DtypeError("operator/", "a is " + x.spec().str() + " and b is " + y.spec().str() +
+                                      ", and dividing integers has no single meaning; use floordiv, truncatediv, or divide for a floating result.",
+                     b.location());
   return divide(std::move(x), std::move(y), b.location());
 }
 
 Tensor operator%(const Operand& a, const Operand& b) { return floormod(a.take(), b.take(), b.location()); }
-Tensor operator-(const Tensor& x) { return negative(x); }
+Tensor operator-(const Operand& x) { return negative(x.take(), x.location()); }
 
 Tensor operator==(const Operand& a, const Operand& b) { return equal(a.take(), b.take(), b.location()); }
 Tensor operator!=(const Operand& a, const Operand& b) { return not_equal(a.take(), b.take(), b.location()); }
@@ -38,29 +50,26 @@ Tensor operator<=(const Operand& a, const Operand& b) { return less_equal(a.take
 Tensor operator>(const Operand& a, const Operand& b) { return greater(a.take(), b.take(), b.location()); }
 Tensor operator>=(const Operand& a, const Operand& b) { return greater_equal(a.take(), b.take(), b.location()); }
 
-namespace {
-
-// Whether the tensor side of the pair is boolean: decides between logic and bits.
-bool is_logic(const Tensor& x, const Tensor& y) { return x.dtype() == bool_ && y.dtype() == bool_; }
-
-}  // namespace
-
 Tensor operator&(const Operand& a, const Operand& b) {
   Tensor x = a.take(), y = b.take();
-  const bool logic = is_logic(x, y);
-  return logic ? logical_and(std::move(x), std::move(y), b.location()) : bitwise_and(std::move(x), std::move(y), b.location());
+  const auto op = is_logic(x, y) ? logical_and : bitwise_and;
+  return op(std::move(x), std::move(y), b.location());
 }
 Tensor operator|(const Operand& a, const Operand& b) {
   Tensor x = a.take(), y = b.take();
-  const bool logic = is_logic(x, y);
-  return logic ? logical_or(std::move(x), std::move(y), b.location()) : bitwise_or(std::move(x), std::move(y), b.location());
+  const auto op = is_logic(x, y) ? logical_or : bitwise_or;
+  return op(std::move(x), std::move(y), b.location());
 }
 Tensor operator^(const Operand& a, const Operand& b) {
   Tensor x = a.take(), y = b.take();
-  const bool logic = is_logic(x, y);
-  return logic ? logical_xor(std::move(x), std::move(y), b.location()) : bitwise_xor(std::move(x), std::move(y), b.location());
+  const auto op = is_logic(x, y) ? logical_xor : bitwise_xor;
+  return op(std::move(x), std::move(y), b.location());
 }
-Tensor operator~(const Tensor& x) { return x.dtype() == bool_ ? logical_not(x) : invert(x); }
-Tensor operator!(const Tensor& x) { return logical_not(x); }
+Tensor operator~(const Operand& x) {
+  Tensor taken = x.take();
+  const auto op = is_logic(taken, taken) ? logical_not : invert;
+  return op(std::move(taken), x.location());
+}
+Tensor operator!(const Tensor& x) { return logical_not(x, Location{}); }  // nobody knows the caller's line
 
 }  // namespace weft::inline v0
