@@ -1,0 +1,40 @@
+// Products of matrices, and the contraction of two tensors over shared indices that reduces to them.
+//
+// Element types: float, double and the unsigned integers, which wrap; signed integers are passed as their unsigned
+// counterparts. The order in which products are added depends on the sizes only: blocks of kGemmBlock along k, each from its
+// start to its end, then the blocks in order. Strides are in elements and may be zero.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace weft::inline v0::kernels {
+
+inline constexpr std::int64_t kGemmBlock = 256;
+
+template <class T>
+struct Matrix {
+  T* data;
+  std::int64_t row, col;  // strides
+};
+
+/// c[i,j] = sum over p of a[i,p] * b[p,j] for i < m, j < n, p < k. c may not overlap a or b, nor itself.
+template <class T>
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
+
+/// The same, bit for bit, by the definition.
+template <class T>
+void gemm_reference(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
+
+/// One index of a contraction: its size, and the stride with which it moves through a, b and c; 0 where it does not.
+struct Index {
+  std::int64_t size, a, b, c;
+};
+
+/// c = the sum of a * b over the indices that do not move c, for every value of those that do. An index may move any of the
+/// three; where it moves c alone the values repeat. Without b (null) the factor is 1. Elements of c that no combination of
+/// indices reaches are left alone.
+template <class T>
+void contract(std::span<const Index> indices, const T* a, const T* b, T* c);
+
+}  // namespace weft::inline v0::kernels

@@ -1,0 +1,333 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "kernels/gemm.h"
+#include <weft/weft.h>
+
+namespace weft {
+namespace {
+
+// Numbers that look random and are the same everywhere.
+template <class T>
+std::vector<T> noise(std::size_t count, std::uint64_t seed) {
+  std::vector<T> values(count);
+  for (T& v : values) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    if constexpr (std::floating_point<T>) v = static_cast<T>(static_cast<double>(seed >> 40) / (1 << 23) - 1);
+    else v = static_cast<T>(seed >> 33);
+  }
+  return values;
+}
+
+Tensor noise(Shape shape, std::uint64_t seed) { return Tensor(noise<double>(static_cast<std::size_t>(shape.num_elements()), seed), shape); }
+
+template <class E, class F>
+std::string message(F&& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+void expect_says(const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; }
+
+void expect_close(const Tensor& actual, const Tensor& expected, double tolerance = 1e-12, Location at = Location::here()) {
+  SCOPED_TRACE("line " + std::to_string(at.line));
+  ASSERT_EQ(actual.spec(), expected.spec());
+  const auto a = actual.to_vector<double>(), b = expected.to_vector<double>();
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance * std::max(1.0, std::abs(b[i]))) << "at " << i;
+}
+
+// The fast loop equals the reference bit for bit, and both lie within k * eps * (|a| |b|) of the product in long double.
+template <class T>
+void check_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto a = noise<T>(static_cast<std::size_t>(m * k), 1), b = noise<T>(static_cast<std::size_t>(k * n), 2);
+  for (int form = 0; form < 8; ++form) {
+    const bool ta = form & 1, tb = form & 2, tc = form & 4;
+    const kernels::Matrix<const T> x{a.data(), ta ? 1 : k, ta ? m : 1}, y{b.data(), tb ? 1 : n, tb ? k : 1};
+    std::vector<T> fast(static_cast<std::size_t>(m * n), T(7)), slow(fast);
+    kernels::gemm<T>(m, n, k, x, y, {fast.data(), tc ? 1 : n, tc ? m : 1});
+    kernels::gemm_reference<T>(m, n, k, x, y, {slow.data(), tc ? 1 : n, tc ? m : 1});
+    ASSERT_EQ(fast, slow) << m << " " << n << " " << k << " form " << form;
+    if constexpr (std::floating_point<T>)
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          long double exact = 0, size = 0;
+          for (std::int64_t p = 0; p < k; ++p) {
+            const long double term = static_cast<long double>(x.data[i * x.row + p * x.col]) * y.data[p * y.row + j * y.col];
+            exact += term;
+            size += std::abs(term);
+          }
+          const long double bound = static_cast<long double>(k) * std::numeric_limits<T>::epsilon() * size;
+          ASSERT_LE(std::abs(static_cast<long double>(fast[static_cast<std::size_t>(tc ? j * m + i : i * n + j)]) - exact), bound);
+        }
+  }
+}
+
+TEST(Gemm, EqualsTheReferenceOnOddSizesAndLayouts) {
+  const std::int64_t cases[][3] = {{1, 1, 1},   {1, 1, 0},    {3, 5, 0},   {1, 300, 17}, {300, 1, 17}, {1, 1, 1000}, {2, 3, 257}, {4, 8, 256}, {5, 9, 255},
+                                   {7, 13, 31}, {17, 33, 65}, {33, 7, 513}, {3, 257, 9},  {9, 513, 3},  {64, 64, 64}, {0, 3, 4},   {3, 0, 4}};
+  for (const auto& [m, n, k] : cases) {
+    check_gemm<float>(m, n, k);
+    check_gemm<double>(m, n, k);
+    check_gemm<std::uint8_t>(m, n, k);
+    check_gemm<std::uint16_t>(m, n, k);
+    check_gemm<std::uint32_t>(m, n, k);
+    check_gemm<std::uint64_t>(m, n, k);
+  }
+}
+
+// Contraction by its definition: every combination of indices in turn.
+std::vector<double> contract_slowly(const std::vector<kernels::Index>& indices, const double* a, const double* b, std::size_t size) {
+  std::vector<double> c(size, 0);
+  std::vector<bool> written(size);
+  std::vector<std::int64_t> at(indices.size(), 0);
+  for (const auto& index : indices)
+    if (index.size == 0) return c;
+  for (;;) {
+    std::int64_t i = 0, j = 0, k = 0;
+    for (std::size_t n = 0; n < at.size(); ++n) i += at[n] * indices[n].a, j += at[n] * indices[n].b, k += at[n] * indices[n].c;
+    c[static_cast<std::size_t>(k)] += a[i] * (b == nullptr ? 1 : b[j]);
+    std::size_t n = 0;
+    while (n < at.size() && ++at[n] == indices[n].size) at[n++] = 0;
+    if (n == at.size()) return c;
+  }
+}
+
+TEST(Contract, EqualsTheDefinitionForEveryUseOfFourIndices) {
+  const auto a = noise<double>(10000, 3), b = noise<double>(10000, 4);
+  const std::int64_t sizes[] = {2, 3, 4, 5};
+  int checked = 0;
+  // Every index is in some of a, b, c (bits 1, 2, 4), at least in a or b; strides go up or down with the index.
+  for (int code = 0; code < 7 * 7 * 7 * 7 * 2; ++code) {
+    std::vector<kernels::Index> indices(4);
+    int rest = code / 2;
+    std::int64_t sa = 1, sb = 1, sc = 1;
+    for (std::size_t n = 0; n < 4; ++n, rest /= 7) {
+      const int use = rest % 7 + 1;
+      const std::size_t place = code % 2 ? n : 3 - n;
+      const std::int64_t size = sizes[n];
+      indices[place] = {size, use & 1 ? sa : 0, use & 2 ? sb : 0, use & 4 ? sc : 0};
+      if (use & 1) sa *= size;
+      if (use & 2) sb *= size + 1;
+      if (use & 4) sc *= size;
+    }
+    for (const double* factor : {b.data(), static_cast<const double*>(nullptr)}) {
+      if (factor == nullptr)
+        for (auto& index : indices)
+          if (index.b != 0) index.b = 0, index.a = index.a == 0 && index.c == 0 ? 0 : index.a;
+      bool proper = true;  // an index of no operand at all has no meaning
+      for (const auto& index : indices) proper = proper && (index.a != 0 || index.b != 0 || index.c != 0);
+      if (!proper) continue;
+      std::vector<double> c(static_cast<std::size_t>(sc), -1);
+      kernels::contract<double>(indices, a.data(), factor, c.data());
+      const auto expected = contract_slowly(indices, a.data(), factor, c.size());
+      for (std::size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c[i], expected[i], 1e-12) << "code " << code << " at " << i;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 5000);
+}
+
+TEST(Matmul, BroadcastsBatchesAndTransposes) {
+  const Tensor a = noise({2, 1, 3, 4}, 1), b = noise({5, 4, 2}, 2);
+  const Tensor y = matmul(a, b);
+  ASSERT_EQ(y.shape(), (Shape{2, 5, 3, 2}));
+  const auto x = a.to_vector<double>(), w = b.to_vector<double>(), got = y.to_vector<double>();
+  for (std::size_t p = 0; p < 2; ++p)
+    for (std::size_t q = 0; q < 5; ++q)
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < 2; ++j) {
+          double sum = 0;
+          for (std::size_t k = 0; k < 4; ++k) sum += x[(p * 3 + i) * 4 + k] * w[(q * 4 + k) * 2 + j];
+          EXPECT_NEAR(got[((p * 5 + q) * 3 + i) * 2 + j], sum, 1e-14);
+        }
+  const Tensor turned_a = einsum("...ij->...ji", {a}), turned_b = einsum("...ij->...ji", {b});
+  expect_close(matmul(turned_a, b, {.transpose_a = true}), y);
+  expect_close(matmul(a, turned_b, {.transpose_b = true}), y);
+  expect_close(matmul(turned_a, turned_b, {.transpose_a = true, .transpose_b = true}), y);
+  expect_close(matmul(noise({0, 3, 2}, 1), noise({2, 4}, 1)), zeros({0, 3, 4}, {.dtype = f64}));
+  expect_close(matmul(noise({2, 3, 0}, 1), noise({0, 4}, 1)), zeros({2, 3, 4}, {.dtype = f64}));
+}
+
+TEST(Matmul, IntegersWrapAtEveryWidth) {
+  EXPECT_EQ(matmul(Tensor({{100, 100}}, i8), Tensor({{2}, {2}}, i8)).item<std::int8_t>(), static_cast<std::int8_t>(400));
+  EXPECT_EQ(matmul(Tensor({{65535, 65535}}, u16), Tensor({{65535}, {65535}}, u16)).item<std::uint16_t>(), 2);
+  EXPECT_EQ(matmul(Tensor({{1 << 30}}, i32), Tensor({{4}}, i32)).item<std::int32_t>(), 0);
+}
+
+TEST(Matmul, HalvesRoundOnce) {
+  const Tensor a = cast(noise({3, 64}, 5), f32), b = cast(noise({64, 2}, 6), f32);
+  for (DType half : {f16, bf16}) {
+    const Tensor x = cast(a, half), y = cast(b, half);
+    EXPECT_EQ(cast(matmul(x, y), f32).to_vector<float>(), cast(cast(matmul(cast(x, f32), cast(y, f32)), half), f32).to_vector<float>());
+  }
+}
+
+TEST(Matmul, ErrorsNameBothSides) {
+  expect_says(message<ShapeError>([] { matmul(zeros({2, 3}), zeros({4, 5})); }),
+              "matmul: cannot multiply a f32[2,3] by b f32[4,5]: the inner sizes are 3 and 4; they must match.");
+  expect_says(message<ShapeError>([] { matmul(zeros({3}), zeros({3, 5})); }), "a f32[3] has rank 1; rank 2 or more is needed.");
+  expect_says(message<ShapeError>([] { matmul(zeros({2, 1, 1}), zeros({3, 1, 1})); }), "cannot broadcast the batch axes of a f32[2,1,1] with those of b f32[3,1,1]");
+  expect_says(message<DtypeError>([] { matmul(zeros({1, 1}), zeros({1, 1}, {.dtype = f64})); }), "tensors of two dtypes never mix");
+  expect_says(message<ShapeError>([] { matvec(zeros({2, 3}), zeros({2})); }), "matvec: cannot multiply a f32[2,3] by b f32[2]: the inner sizes are 3 and 2");
+}
+
+TEST(Einsum, AgreesWithOtherOps) {
+  const Tensor a = noise({3, 4}, 1), b = noise({4, 5}, 2), c = noise({5, 2}, 3), square = noise({3, 3}, 4), cube = noise({3, 3, 3}, 5);
+  expect_close(einsum("ij,jk->ik", {a, b}), matmul(a, b));
+  expect_close(einsum(" i j , j k ", {a, b}), matmul(a, b));
+  expect_close(einsum("ij,jk->ki", {a, b}), einsum("ij->ji", {matmul(a, b)}));
+  expect_close(einsum("ij,jk,kl->il", {a, b, c}), matmul(matmul(a, b), c));
+  expect_close(einsum("kl,ij,jk->li", {c, a, b}), einsum("ij->ji", {matmul(matmul(a, b), c)}));
+  expect_close(einsum("ij->", {a}), sum(a));
+  expect_close(einsum("ij->j", {a}), sum(a, {.axis = 0}));
+  expect_close(einsum("ii->i", {square}), diag_part(square));
+  expect_close(einsum("ii", {square}), trace(square));
+  expect_close(einsum("iii->i", {cube}), diag_part(diag_part(cube)), 1e-12);
+  expect_close(einsum("ii,ij->j", {square, a}), sum(expand_dims(diag_part(square), {1}) * a, {.axis = 0}));
+  expect_close(einsum("ij,kl->", {a, b}), sum(a) * sum(b));
+  expect_close(einsum("ij,ij->ij", {a, a}), a * a);
+  expect_close(einsum("ba", {a}), einsum("ba->ab", {a}));
+  expect_close(einsum("...,...", {a, Tensor(2.0, f64)}), a + a);
+  expect_close(einsum("...i,...i->...", {noise({2, 1, 3}, 6), noise({4, 3}, 7)}), sum(noise({2, 1, 3}, 6) * noise({4, 3}, 7), {.axis = -1}));
+  expect_close(einsum("i...->...", {cube}), sum(cube, {.axis = 0}));
+  expect_close(einsum("ij,jk->ik", {zeros({2, 0}, {.dtype = f64}), zeros({0, 3}, {.dtype = f64})}), zeros({2, 3}, {.dtype = f64}));
+  expect_close(einsum("ab,bc,cd->ad", {zeros({2, 0}, {.dtype = f64}), zeros({0, 0}, {.dtype = f64}), zeros({0, 3}, {.dtype = f64})}), zeros({2, 3}, {.dtype = f64}));
+  expect_close(einsum(",->", {Tensor(2.0, f64), Tensor(3.0, f64)}), Tensor(6.0, f64));
+  expect_close(tensordot(noise({2, 3, 4}, 1), noise({3, 4, 5}, 2), 2), einsum("aij,ijb->ab", {noise({2, 3, 4}, 1), noise({3, 4, 5}, 2)}));
+  expect_close(tensordot(noise({2, 3, 4}, 1), noise({4, 2}, 2), {0, -1, 1, 0}), einsum("iaj,ji->a", {noise({2, 3, 4}, 1), noise({4, 2}, 2)}));
+  expect_close(matvec(a, noise({4}, 9)), einsum("ij,j->i", {a, noise({4}, 9)}));
+}
+
+TEST(Einsum, ErrorsNameTheLabel) {
+  const Tensor a = zeros({2, 3}), b = zeros({4, 5});
+  expect_says(message<ShapeError>([&] { einsum("ij,jk->ik", {a, b}); }), "axis 0 of xs[1] f32[4,5] is 4, but label j is 3 before; sizes must match.");
+  expect_says(message<ValueError>([&] { einsum("ij->i", {a, b}); }), "equation \"ij->i\" has 1 operands, but xs has 2 tensors");
+  expect_says(message<ShapeError>([&] { einsum("ijk->i", {a}); }), "xs[0] f32[2,3] has rank 2, but its labels \"ijk\" name 3 axes");
+  expect_says(message<ShapeError>([&] { einsum("...ijk->i...", {a}); }), "name at most as many");
+  expect_says(message<ValueError>([&] { einsum("ij->ijk", {a}); }), "has \"k\" in the result, but in no operand");
+  expect_says(message<ValueError>([&] { einsum("ij->ii", {a}); }), "has \"i\" twice in the result");
+  expect_says(message<ValueError>([&] { einsum("i1->i", {a}); }), "labels are letters");
+  expect_says(message<ValueError>([&] { einsum("ij->i->j", {a}); }), "labels are letters");
+  expect_says(message<ValueError>([&] { einsum("i..->i", {a}); }), "labels are letters");
+  expect_says(message<ValueError>([&] { einsum("...i->i", {a}); }), "but not in the result");
+  expect_says(message<IndexError>([&] { tensordot(a, b, 3); }), "axes is 3; it must be from 0 to 2");
+  expect_says(message<IndexError>([&] { tensordot(a, b, {0, 2}); }), "axes has 2 for b f32[4,5]");
+  expect_says(message<ValueError>([&] { tensordot(a, b, {0, 0, 1, 1}); }), "axes names an axis twice");
+  expect_says(message<ValueError>([&] { tensordot(a, b, {0, 0, 1}); }), "axes has 3 entries");
+  expect_says(message<ShapeError>([&] { tensordot(a, b, {0, 0}); }), "axis 0 of a f32[2,3] and axis 0 of b f32[4,5] are summed over together");
+}
+
+Tensor positive_definite(Shape shape, std::uint64_t seed) {
+  const Tensor m = noise(shape, seed);
+  return matmul(m, m, {.transpose_b = true}) + diag(ones({shape[shape.rank() - 1]}, {.dtype = f64}));
+}
+
+TEST(Linalg, FactorsAndInversesMultiplyBack) {
+  for (std::int64_t n : {1, 2, 3, 7, 20}) {
+    const Tensor x = positive_definite({3, 2, n, n}, 11), one = broadcast_like(diag(ones({n}, {.dtype = f64})), x), b = noise({2, n, 4}, 12);
+    const Tensor l = cholesky(x);
+    expect_close(matmul(l, l, {.transpose_b = true}), x, 1e-11);
+    expect_close(band_part(l, -1, 0), l);
+    expect_close(matmul(x, inv(x)), one, 1e-10);
+    expect_close(matmul(x, inv(x, {.adjoint = true}), {.transpose_b = true}), one, 1e-10);
+    expect_close(matmul(x, solve(x, b)), broadcast_like(b, solve(x, b)), 1e-10);
+    const Tensor general = noise({n, n}, 13);  // needs exchanges of rows
+    expect_close(matmul(general, solve(general, noise({n, 2}, 14))), noise({n, 2}, 14), 1e-8);
+    expect_close(matmul(general, solve(general, noise({n, 2}, 14), {.adjoint = true}), {.transpose_a = true}), noise({n, 2}, 14), 1e-8);
+    for (bool lower : {true, false})
+      for (bool adjoint : {true, false}) {
+        const Tensor a = lower ? band_part(x, -1, 0) : band_part(x, 0, -1), y = triangular_solve(x, b, {.lower = lower, .adjoint = adjoint});
+        expect_close(matmul(a, y, {.transpose_a = adjoint}), broadcast_like(b, y), 1e-10);
+      }
+    const auto [sign_of, log_abs] = slogdet(x);
+    expect_close(sign_of * exp(log_abs), det(x), 1e-10);
+  }
+  EXPECT_NEAR(det(Tensor({{0., 2.}, {3., 4.}}, f64)).item<double>(), -6, 1e-14);
+  EXPECT_EQ(slogdet(Tensor({{0., 2.}, {3., 4.}}, f64)).sign.item<double>(), -1);
+  EXPECT_EQ(det(Tensor({{1., 2.}, {2., 4.}}, f64)).item<double>(), 0);
+  EXPECT_EQ(det(zeros({0, 0})).item<float>(), 1);
+}
+
+TEST(Linalg, ErrorsNameTheMatrix) {
+  const Tensor good = diag(ones({2, 2}));
+  const Tensor bad = concat({good, zeros({1, 2, 2})}, 0);
+  expect_says(message<ValueError>([&] { inv(bad); }), "inv: x[2] is singular: pivot 0 is 0; it must be invertible.");
+  expect_says(message<ValueError>([&] { solve(zeros({2, 2}), zeros({2, 1})); }), "solve: a is singular");
+  expect_says(message<ValueError>([&] { solve(expand_dims(bad, {0}), zeros({2, 1})); }), "solve: a[0,2] is singular");
+  expect_says(message<ValueError>([&] { triangular_solve(Tensor({{1.f, 0.f}, {1.f, 0.f}}), zeros({2, 1})); }), "a is singular: pivot 1 is 0");
+  expect_says(message<ValueError>([&] { cholesky(Tensor({{1.f, 2.f}, {2.f, 1.f}})); }), "cholesky: x is not positive definite: pivot 1 is not positive");
+  expect_says(message<ValueError>([&] { cholesky(Tensor({{NAN}})); }), "not positive definite");
+  expect_says(message<ShapeError>([&] { det(zeros({2, 3})); }), "x f32[2,3] is not square");
+  expect_says(message<ShapeError>([&] { solve(good, zeros({3, 1})); }), "b f32[3,1] must have 2 rows, as many as a f32[2,2,2]");
+  expect_says(message<ValueError>([&] { band_part(good, -2, 0); }), "lower is -2; it must be -1 or more");
+}
+
+// d/dt f(x + t v) at 0 by central differences, against the tape's gradient times v.
+void check_gradient(const std::function<Tensor(Tensor)>& f, const Tensor& x) {
+  const Tensor direction = noise(x.shape(), 99);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x), weights = noise(y.shape(), 98);
+  const Tensor dx = tape.gradient(sum(y * weights), x);
+  const double step = 1e-5;
+  const Tensor ahead = f(x + Tensor(step, f64) * direction), behind = f(x - Tensor(step, f64) * direction);
+  const double numeric = sum((ahead - behind) * weights).item<double>() / (2 * step), exact = sum(dx * direction).item<double>();
+  EXPECT_NEAR(exact, numeric, 1e-6 * std::max(1.0, std::abs(numeric)));
+}
+
+// The same for the gradient itself: second order.
+void check_gradients(const std::function<Tensor(Tensor)>& f, const Tensor& x) {
+  check_gradient(f, x);
+  check_gradient(
+      [&](Tensor at) {
+        GradientTape tape;
+        tape.watch(at);
+        const Tensor y = f(at);
+        return tape.gradient(sum(y * y * noise(y.shape(), 97)), at);
+      },
+      x);
+}
+
+TEST(Linalg, GradientsOfBothOrdersAgreeWithDifferences) {
+  const Tensor x = positive_definite({2, 3, 3}, 21), z = positive_definite({2, 3, 3}, 26), b = noise({3, 2}, 22), a = noise({3, 4}, 23);
+  const std::vector<std::function<Tensor(Tensor)>> functions = {
+      [](Tensor t) { return cholesky(t); },
+      [](Tensor t) { return inv(t); },
+      [](Tensor t) { return inv(t, {.adjoint = true}); },
+      [](Tensor t) { return det(t); },
+      [](Tensor t) { return slogdet(t).log_abs_det; },
+      [&](Tensor t) { return solve(t, b); },
+      [&](Tensor t) { return solve(z, t, {.adjoint = true}); },
+      [&](Tensor t) { return solve(t, matmul(t, b), {.adjoint = true}); },
+      [&](Tensor t) { return triangular_solve(t, b); },
+      [&](Tensor t) { return triangular_solve(t, b, {.lower = false, .adjoint = true}); },
+      [&](Tensor t) { return triangular_solve(z, t, {.lower = false}); },
+      [](Tensor t) { return trace(t) * sum(diag(diag_part(t)), {.axis = {1, 2}}); },
+      [](Tensor t) { return band_part(t, 0, 1); },
+      [&](Tensor t) { return matmul(t, a); },
+      [&](Tensor t) { return matmul(a, t, {.transpose_a = true, .transpose_b = true}); },
+      [](Tensor t) { return matmul(t, t, {.transpose_a = true}); },
+      [](Tensor t) { return einsum("bij,cjj,bki->ck", {t, t, t}); },
+      [](Tensor t) { return einsum("bii->b", {t}); },
+      [](Tensor t) { return einsum("bij->", {t}); },
+      [&](Tensor t) { return einsum("...ij,...j->...", {t, noise({5, 1, 3}, 24)}); },
+      [&](Tensor t) { return tensordot(t, b, {1, 0}); },
+      [&](Tensor t) { return matvec(t, noise({4, 1, 3}, 25)); },
+  };
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    SCOPED_TRACE("function " + std::to_string(i));
+    check_gradients(functions[i], x);
+  }
+  check_gradients([&](Tensor t) { return matmul(x, t); }, noise({3, 2}, 31));
+  check_gradients([&](Tensor t) { return matmul(t, x, {.transpose_a = true}); }, noise({3, 2}, 32));
+  check_gradients([&](Tensor t) { return einsum("...i,...i->...i", {t, noise({2, 3, 4}, 33)}); }, noise({3, 1}, 34) * ones({1, 4}, {.dtype = f64}));
+  check_gradients([&](Tensor t) { return solve(x, t); }, noise({3, 1}, 35));
+}
+
+}  // namespace
+}  // namespace weft
