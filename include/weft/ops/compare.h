@@ -23,6 +23,9 @@ WEFT_API Tensor bitwise_xor(Tensor a, Tensor b, Location at = Location::here());
 WEFT_API Tensor left_shift(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a shifted left by b bits, broadcasting; b below 0 counts as 0, beyond the width gives 0.
 WEFT_API Tensor right_shift(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a shifted right by b bits, keeping the sign; b below 0 counts as 0, beyond the width as the width less one.
 WEFT_API Tensor invert(Tensor x, Location at = Location::here());  ///< Elementwise complement of the bits.
+WEFT_API Tensor is_nan(Tensor x, Location at = Location::here());  ///< Elementwise: x is not a number.
+WEFT_API Tensor is_inf(Tensor x, Location at = Location::here());  ///< Elementwise: x is plus or minus infinity.
+WEFT_API Tensor is_finite(Tensor x, Location at = Location::here());  ///< Elementwise: x is neither infinite nor NaN.
 WEFT_API Tensor where(Tensor condition, Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise a where condition holds, else b; all three broadcast.
 
 }  // namespace weft::inline v0
