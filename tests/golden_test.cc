@@ -22,18 +22,9 @@ namespace {
 
 using nlohmann::json;
 
+// The file's general tolerance. No row needs more.
 struct Tolerance {
   double relative = 1e-5, absolute = 1e-6;
-};
-
-// Rows whose conditioning needs more than the file's general tolerance, with the reason.
-struct Loose {
-  const char* row;
-  Tolerance tolerance;
-  const char* reason;
-};
-constexpr Loose kLoose[] = {
-    {"erfinv", {2e-5, 1e-6}, "TensorFlow evaluates a single-precision polynomial with an error of several ulp"},
 };
 
 const json& cases() {
@@ -69,20 +60,6 @@ Spec spec_of(const json& tensor) {
 Tensor tensor_of(const json& tensor) {
   const Spec spec = spec_of(tensor);
   return cast(Tensor(numbers_of(tensor), spec.shape), spec.dtype);
-}
-
-Tolerance tolerance_for(const Expr& expr) {
-  Tolerance result;
-  std::vector<std::string> names;
-  called_functions(expr, names);
-  for (const std::string& name : names)
-    for (const Spelling& spelling : rows_for(name))
-      for (const Loose& loose : kLoose)
-        if (loose.row == std::string_view(spelling.op->name)) {
-          result.relative = std::max(result.relative, loose.tolerance.relative);
-          result.absolute = std::max(result.absolute, loose.tolerance.absolute);
-        }
-  return result;
 }
 
 void expect_close(const std::vector<double>& got, const std::vector<double>& wanted, Tolerance tolerance, const std::string& what) {
@@ -199,7 +176,7 @@ TEST_P(OpsGolden, AgreesWithTensorFlow) {
   for (const auto& [name, value] : record.at("inputs").items()) inputs[name] = tensor_of(value);
   try {
     const bool gradients = record.contains("gradients") && !record.contains("gradient_error");
-    const Tolerance tolerance = tolerance_for(expr);
+    const Tolerance tolerance;
     const Answer got = answer(expr, inputs, gradients);
     ASSERT_EQ(got.outputs.size(), record.at("outputs").size());
     for (std::size_t i = 0; i < got.outputs.size(); ++i)
