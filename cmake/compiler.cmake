@@ -22,6 +22,12 @@ target_compile_options(weft_flags INTERFACE
   # g++ 12 sees overlapping copies in "text" + std::to_string(n) at -O3 where there are none (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
+# Loops of the library's own arithmetic are vectorised: nobody asks math functions for errno or for traps. Neither flag changes a result.
+# The optimiser's level is raised for every build that has one, but those with instruments, which are slow enough to compile.
+add_library(weft_arithmetic INTERFACE)
+target_compile_options(weft_arithmetic INTERFACE -fno-math-errno -fno-trapping-math
+  $<$<AND:$<NOT:$<CONFIG:Debug>>,$<NOT:$<BOOL:${WEFT_INSTRUMENTED}>>>:-O3>)
+
 # The shared library gives away the symbols of namespace weft and no others: not even the templates of the standard
 # library that it instantiates, which -fvisibility=hidden leaves visible.
 function(weft_export_only_weft library)

@@ -12,6 +12,29 @@ set(WEFT_LAYER_HEADERS "")   # public headers of those layers
 set(WEFT_LAYER_TABLE "")     # <name>=<header>,<header>... for the test of the layers
 set(WEFT_OBJECTS "")         # what the libraries are made of
 
+# The instruction sets for which the files in src/<layer>/isa are compiled (src/kernels/isa.h).
+set(WEFT_ISAS baseline)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND WEFT_ISAS v3 v4)
+endif()
+set(WEFT_FLAGS_baseline "")
+set(WEFT_FLAGS_v3 -mavx2 -mfma -mf16c -mbmi2)
+set(WEFT_FLAGS_v4 ${WEFT_FLAGS_v3} -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl -mprefer-vector-width=512)
+
+# weft_layer_objects(<target> <include folder> <source>...): what every part of the library is compiled with.
+function(weft_layer_objects target tree)
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PRIVATE ${tree})
+  # Calls between Weft's own functions cannot be replaced from outside, so they may be inlined and bound directly.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  target_link_libraries(${target} PRIVATE weft_flags weft_arithmetic)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                             CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON)
+  list(APPEND WEFT_OBJECTS $<TARGET_OBJECTS:${target}>)
+  return(PROPAGATE WEFT_OBJECTS)
+endfunction()
+
 # weft_layer(<name> <public header or folder>...): adds src/<name> on top of the layers declared so far.
 function(weft_layer name)
   list(APPEND WEFT_LAYERS ${name})
@@ -33,16 +56,18 @@ function(weft_layer name)
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  set(per_isa ${sources})
+  list(FILTER per_isa INCLUDE REGEX "/isa/")
+  list(FILTER sources EXCLUDE REGEX "/isa/")
   if(sources)
-    add_library(weft_${name} OBJECT ${sources})
-    target_include_directories(weft_${name} PRIVATE ${tree})
-    target_link_libraries(weft_${name} PRIVATE weft_flags)
-    # Calls between Weft's own functions cannot be replaced from outside, so they may be inlined and bound directly.
-    target_compile_options(weft_${name} PRIVATE -fno-semantic-interposition)
-    set_target_properties(weft_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
-                                                  CXX_VISIBILITY_PRESET hidden
-                                                  VISIBILITY_INLINES_HIDDEN ON)
-    list(APPEND WEFT_OBJECTS $<TARGET_OBJECTS:weft_${name}>)
+    weft_layer_objects(weft_${name} ${tree} ${sources})
+  endif()
+  if(per_isa)
+    foreach(isa IN LISTS WEFT_ISAS)
+      weft_layer_objects(weft_${name}_${isa} ${tree} ${per_isa})
+      target_compile_definitions(weft_${name}_${isa} PRIVATE WEFT_ISA=${isa} WEFT_ISA_${isa})
+      target_compile_options(weft_${name}_${isa} PRIVATE ${WEFT_FLAGS_${isa}})
+    endforeach()
   endif()
 
   return(PROPAGATE WEFT_LAYERS WEFT_LAYER_HEADERS WEFT_LAYER_TABLE WEFT_OBJECTS)

@@ -10,6 +10,7 @@
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/print.h>
+#include <weft/runtime.h>
 #include <weft/shape.h>
 #include <weft/tape.h>
 #include <weft/tensor.h>

@@ -1,7 +1,5 @@
 #include "base/buffer.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -12,26 +10,28 @@ namespace weft::inline v0 {
 namespace {
 
 constexpr std::size_t kAlign = 64;
+constexpr std::size_t kLarge = std::size_t{2} << 20;
 
-// A request beyond physical memory is refused before malloc sees it: an overcommitting kernel would grant it and kill
-// the process at first use.
-std::int64_t physical_bytes() {
-  static const std::int64_t bytes =
-      static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
-  return bytes;
+// Large blocks start at multiples of 2 MB. Data that all began at the same place in a page would compete for the same lines of the first cache
+// and make loads wait for unrelated stores, so each block has its own offset, a number of lines.
+constexpr std::size_t kMostStagger = 31 * kAlign;
+std::size_t stagger(const Block& block) {
+  if (class_bytes(block.size_class) < kLarge) return 0;
+  return (reinterpret_cast<std::uintptr_t>(block.start) / kLarge * 5 % 32) * kAlign;
 }
 
 }  // namespace
 
 Buffer* Buffer::allocate(std::int64_t bytes) {
-  const auto rounded = (static_cast<std::size_t>(bytes) + kAlign - 1) / kAlign * kAlign;
-  void* block = nullptr;
-  if (bytes >= 0 && bytes <= physical_bytes()) block = std::aligned_alloc(kAlign, rounded + kAlign);
-  if (block == nullptr)
-    throw OutOfMemoryError("", "cannot allocate " + std::to_string(bytes) + " bytes; use smaller shapes.", {});
+  Block block;
   // The header lies in front of the data, one alignment unit wide, so that one allocation serves both.
   static_assert(sizeof(Buffer) <= kAlign);
-  return new (block) Buffer(static_cast<char*>(block) + kAlign);
+  if (bytes >= 0) block = allocate_block(static_cast<std::size_t>(bytes) + kAlign + (static_cast<std::size_t>(bytes) >= kLarge / 2 ? kMostStagger : 0));
+  if (block.start == nullptr)
+    throw OutOfMemoryError("", "cannot allocate " + std::to_string(bytes) + " bytes; use smaller shapes.", {});
+  auto* buffer = new (block.start) Buffer(static_cast<char*>(block.start) + kAlign + stagger(block));
+  buffer->size_class_ = block.size_class;
+  return buffer;
 }
 
 Buffer* Buffer::wrap(void* data, std::function<void()> release) {
@@ -44,7 +44,12 @@ Buffer* Buffer::wrap(void* data, std::function<void()> release) {
 }
 
 void Buffer::destroy() {
-  const std::function<void()> release = foreign_ ? std::move(release_) : nullptr;
+  if (!foreign_) {
+    const Block block{this, size_class_};
+    this->~Buffer();
+    return free_block(block);
+  }
+  const std::function<void()> release = std::move(release_);
   this->~Buffer();
   std::free(this);
   if (release) release();

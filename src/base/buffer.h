@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/memory.h"
+
 namespace weft::inline v0 {
 
 /// A block of bytes with a count of its owners. Memory from `allocate` is 64-byte aligned and not cleared.
@@ -18,6 +20,8 @@ class Buffer {
   static Buffer* wrap(void* data, std::function<void()> release);
 
   void* data() const { return data_; }
+  /// Nobody else can see this memory, now or later: whoever asks owns the only count, and Weft owns the memory.
+  bool writable() const { return !foreign_ && count_.load(std::memory_order_acquire) == 1; }
   void retain() { count_.fetch_add(1, std::memory_order_relaxed); }
   void drop() {
     if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
@@ -32,6 +36,7 @@ class Buffer {
   void* data_;
   std::function<void()> release_;  // set for foreign memory only
   bool foreign_ = false;
+  std::uint8_t size_class_ = 0;    // of memory that is Weft's own
 };
 
 /// Owns one count of a Buffer.

@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "kernels/isa.h"
 #include "kernels/tile.h"
 #include <weft/dtype.h>
 
@@ -12,8 +13,9 @@ namespace weft::inline v0 {
 /// The body of a pointwise row. f16 and bf16 use the f32 lanes, rounded after the op.
 struct Tile {
   int arity = 0;  // tensor inputs first, then real attributes as broadcast scalars
-  std::array<kernels::TileFn, kNumDTypes> fn{};
-  std::array<DType, kNumDTypes> out{};  // what the lanes return
+  std::array<kernels::TileFn, kNumDTypes> fn{};                      // for the instruction set in use
+  std::array<kernels::PerIsa<kernels::TileFn>, kNumDTypes> every{};  // all clones: tests compare them
+  std::array<DType, kNumDTypes> out{};                               // what the lanes return
 
   explicit operator bool() const { return arity > 0; }
   kernels::TileFn for_dtype(DType t) const { return fn[static_cast<std::size_t>(is_half(t) ? f32 : t)]; }
@@ -34,17 +36,54 @@ using Everything = Types<float, double, std::int8_t, std::int16_t, std::int32_t,
 
 namespace detail {
 
+// The iterations are independent even where the result takes the place of an input.
+#if defined(__clang__)
+#define WEFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define WEFT_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 template <class F, class T, std::size_t... I>
-void lane_loop(const void* const* in, void* out, std::size_t n, std::index_sequence<I...>) {
+[[gnu::always_inline]] inline void lane_loop(const void* const* in, void* out, std::size_t n, std::index_sequence<I...>) {
   using R = decltype(F{}((static_cast<void>(I), T{})...));
   const auto inputs = std::make_tuple((static_cast<void>(I), static_cast<const T*>(in[I]))...);
   R* y = static_cast<R*>(out);
+  WEFT_INDEPENDENT
   for (std::size_t k = 0; k < n; ++k) y[k] = F{}(std::get<I>(inputs)[k]...);
 }
 
+// One clone of the loop for each instruction set. What a lane calls is inlined and so compiled for that set. No set has fused
+// multiply-add: lanes round alike in all clones, and a result does not depend on the processor.
 template <int N, class F, class T>
-void lane_fn(const void* const* in, void* out, std::size_t n) {
+[[gnu::flatten]] void lanes_baseline(const void* const* in, void* out, std::size_t n) {
   lane_loop<F, T>(in, out, n, std::make_index_sequence<N>{});
+}
+#if defined(__x86_64__)
+template <int N, class F, class T>
+[[gnu::flatten, gnu::target("avx2,bmi2")]] void lanes_v3(const void* const* in, void* out, std::size_t n) {
+  lane_loop<F, T>(in, out, n, std::make_index_sequence<N>{});
+}
+#if defined(__clang__)
+#define WEFT_TARGET_V4 "avx2,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+#else
+#define WEFT_TARGET_V4 "avx2,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
+#endif
+template <int N, class F, class T>
+[[gnu::flatten, gnu::target(WEFT_TARGET_V4)]] void lanes_v4(const void* const* in, void* out, std::size_t n) {
+  lane_loop<F, T>(in, out, n, std::make_index_sequence<N>{});
+}
+#endif
+
+// The element types that models compute with have clones; for the others the baseline must do.
+template <class T>
+inline constexpr bool kHasClones = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+
+template <int N, class F, class T>
+kernels::PerIsa<kernels::TileFn> lane_clones() {
+#if defined(__x86_64__)
+  if constexpr (kHasClones<T>) return {{&lanes_baseline<N, F, T>, &lanes_v3<N, F, T>, &lanes_v4<N, F, T>}};
+#endif
+  return {{&lanes_baseline<N, F, T>, &lanes_baseline<N, F, T>, &lanes_baseline<N, F, T>}};
 }
 
 template <int N, class F, class T>
@@ -52,7 +91,8 @@ void add_lanes(Tile& tile) {
   using R = decltype(std::apply(F{}, std::array<T, N>{}));
   static_assert(std::is_arithmetic_v<R>, "lanes return numbers; did a lane function convert to Tensor?");
   const auto at = static_cast<std::size_t>(dtype_of<T>());
-  tile.fn[at] = &lane_fn<N, F, T>;
+  tile.every[at] = lane_clones<N, F, T>();
+  tile.fn[at] = tile.every[at][kernels::isa()];
   tile.out[at] = dtype_of<R>();
 }
 

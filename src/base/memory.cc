@@ -1,0 +1,235 @@
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <weft/runtime.h>
+
+namespace weft::inline v0 {
+namespace {
+
+constexpr std::size_t kAlign = 64;
+constexpr std::size_t kHuge = std::size_t{2} << 20;
+constexpr std::size_t kSmall = std::size_t{32} << 10;          // up to here a thread keeps blocks for itself
+constexpr std::size_t kKeptByThread = std::size_t{1} << 20;    // this many bytes
+constexpr int kSmallest = 7;                                   // the first class holds 2^7 bytes
+constexpr int kClasses = 4 * (48 - kSmallest);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kCaches = false;  // sanitizers see every allocation
+#else
+constexpr bool kCaches = true;
+#endif
+
+// Class 4 e + q holds 2^(7+e) * (1 + q/4) bytes.
+std::uint8_t class_for(std::size_t bytes) {
+  bytes = std::max(bytes, std::size_t{1} << kSmallest);
+  const int exponent = static_cast<int>(std::bit_width(bytes)) - 1;
+  const std::size_t quarter = std::size_t{1} << (exponent - 2);
+  const std::size_t above = (bytes - (std::size_t{1} << exponent) + quarter - 1) / quarter;
+  return static_cast<std::uint8_t>(4 * (exponent - kSmallest) + static_cast<int>(above));
+}
+
+constexpr std::size_t size_of_class(int c) {
+  const std::size_t whole = std::size_t{1} << (kSmallest + c / 4);
+  return whole + whole / 4 * static_cast<std::size_t>(c % 4);
+}
+
+void* from_system(std::size_t bytes) {
+  if (bytes < kHuge) return std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+  const std::size_t mapped = bytes + kHuge;
+  void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  char* const aligned = reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(start) + kHuge - 1) & ~(kHuge - 1));
+  const auto before = static_cast<std::size_t>(aligned - static_cast<char*>(start));
+  if (before > 0) munmap(start, before);
+  if (kHuge - before > 0) munmap(aligned + bytes, kHuge - before);
+  madvise(aligned, bytes, MADV_HUGEPAGE);
+  return aligned;
+}
+
+void to_system(void* start, std::size_t bytes) {
+  if (bytes < kHuge) std::free(start);
+  else munmap(start, bytes);
+}
+
+std::int64_t physical_bytes() {
+  static const std::int64_t bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
+  return bytes;
+}
+
+// What all threads share: the larger blocks that are free, and the accounts.
+class Central {
+ public:
+  // Never destroyed: tensors may die after every static object.
+  static Central& get() {
+    static Central* const central = new Central;
+    return *central;
+  }
+
+  void* take(int c);
+  void put(int c, void* start);
+  std::int64_t trim(std::int64_t down_to);
+  void count_use(std::int64_t bytes) {
+    const std::int64_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    for (std::int64_t most = peak.load(std::memory_order_relaxed); now > most && !peak.compare_exchange_weak(most, now, std::memory_order_relaxed);) {}
+  }
+
+  std::atomic<std::int64_t> in_use = 0, peak = 0, cached = 0;
+  std::atomic<std::int64_t> limit = physical_bytes() / 2;
+
+ private:
+  Central() { pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().mutex_.unlock(); }); }
+
+  std::mutex mutex_;
+  std::vector<void*> free_[kClasses];
+};
+
+void* Central::take(int c) {
+  const std::lock_guard lock(mutex_);
+  if (free_[c].empty()) return nullptr;
+  void* start = free_[c].back();
+  free_[c].pop_back();
+  cached.fetch_sub(static_cast<std::int64_t>(size_of_class(c)), std::memory_order_relaxed);
+  return start;
+}
+
+void Central::put(int c, void* start) {
+  const auto bytes = static_cast<std::int64_t>(size_of_class(c));
+  if (kCaches && cached.load(std::memory_order_relaxed) + bytes <= limit.load(std::memory_order_relaxed)) try {
+    const std::lock_guard lock(mutex_);
+    free_[c].push_back(start);
+    cached.fetch_add(bytes, std::memory_order_relaxed);
+    return;
+  } catch (const std::bad_alloc&) {  // no room for the note that it is free
+  }
+  to_system(start, size_of_class(c));
+}
+
+// The largest blocks go first.
+std::int64_t Central::trim(std::int64_t down_to) {
+  const std::lock_guard lock(mutex_);
+  std::int64_t freed = 0;
+  for (int c = kClasses - 1; c >= 0; --c)
+    while (!free_[c].empty() && cached.load(std::memory_order_relaxed) > down_to) {
+      to_system(free_[c].back(), size_of_class(c));
+      free_[c].pop_back();
+      cached.fetch_sub(static_cast<std::int64_t>(size_of_class(c)), std::memory_order_relaxed);
+      freed += static_cast<std::int64_t>(size_of_class(c));
+    }
+  return freed;
+}
+
+// The small blocks that this thread has freed, linked through their first word. Trivially destructible, so that it can be used while
+// static Tensors die after the thread's other objects; `closed` then sends their memory straight back.
+constexpr int kSmallClasses = 4 * (15 - kSmallest) + 1;
+static_assert(size_of_class(kSmallClasses - 1) == kSmall);
+struct ThreadCache {
+  void* first[kSmallClasses];
+  std::size_t bytes;
+  bool closed, watched;
+};
+__attribute__((tls_model("initial-exec"))) thread_local ThreadCache thread_cache{};
+
+void empty_thread_cache() {
+  for (void*& first : thread_cache.first)
+    while (first != nullptr) {
+      void* const start = first;
+      std::memcpy(&first, start, sizeof first);
+      std::free(start);
+    }
+  Central::get().cached.fetch_sub(static_cast<std::int64_t>(thread_cache.bytes), std::memory_order_relaxed);
+  thread_cache.bytes = 0;
+}
+
+struct ThreadCloser {
+  ~ThreadCloser() {
+    thread_cache.closed = true;
+    empty_thread_cache();
+  }
+};
+
+void* take_small(int c) {
+  void* const start = thread_cache.first[c];
+  if (start == nullptr) return nullptr;
+  std::memcpy(&thread_cache.first[c], start, sizeof start);
+  thread_cache.bytes -= size_of_class(c);
+  Central::get().cached.fetch_sub(static_cast<std::int64_t>(size_of_class(c)), std::memory_order_relaxed);
+  return start;
+}
+
+void put_small(int c, void* start) {
+  Central& central = Central::get();
+  const std::size_t bytes = size_of_class(c);
+  if (!kCaches || thread_cache.closed || thread_cache.bytes + bytes > kKeptByThread || central.limit.load(std::memory_order_relaxed) == 0)
+    return std::free(start);
+  if (!thread_cache.watched) {
+    static thread_local ThreadCloser closer;
+    static_cast<void>(closer);
+    thread_cache.watched = true;
+  }
+  std::memcpy(start, &thread_cache.first[c], sizeof start);
+  thread_cache.first[c] = start;
+  thread_cache.bytes += bytes;
+  central.cached.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+std::size_t class_bytes(std::uint8_t size_class) { return size_of_class(size_class); }
+
+Block allocate_block(std::size_t bytes) {
+  Central& central = Central::get();
+  if (bytes > static_cast<std::size_t>(physical_bytes())) return {};
+  const std::uint8_t c = class_for(bytes);
+  const std::size_t size = size_of_class(c);
+  void* start = size <= kSmall ? take_small(c) : central.take(c);
+  if (start == nullptr) {
+    // A request beyond physical memory is refused here: an overcommitting kernel would grant it and kill the process at first use.
+    const auto more = [&] { return central.in_use.load() + central.cached.load() + static_cast<std::int64_t>(size) > physical_bytes(); };
+    if (more()) central.trim(0);
+    if (more()) return {};
+    start = from_system(size);
+    if (start == nullptr && central.trim(0) > 0) start = from_system(size);
+    if (start == nullptr) return {};
+  }
+  central.count_use(static_cast<std::int64_t>(size));
+  return {start, c};
+}
+
+void free_block(Block block) {
+  const std::size_t size = size_of_class(block.size_class);
+  Central::get().in_use.fetch_sub(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+  if (size <= kSmall) put_small(block.size_class, block.start);
+  else Central::get().put(block.size_class, block.start);
+}
+
+MemoryStats memory_stats() {
+  const Central& central = Central::get();
+  return {central.in_use.load(), central.cached.load(), central.peak.load()};
+}
+
+void trim_memory() {
+  empty_thread_cache();
+  Central::get().trim(0);
+}
+
+void set_memory_cache_limit(std::int64_t bytes, Location at) {
+  if (bytes < 0) throw ValueError("set_memory_cache_limit", "bytes is " + std::to_string(bytes) + "; it must be 0 or more.", at);
+  Central::get().limit.store(bytes);
+  if (bytes < Central::get().cached.load()) {
+    empty_thread_cache();
+    Central::get().trim(bytes);
+  }
+}
+
+}  // namespace weft::inline v0
