@@ -36,7 +36,7 @@ endforeach()
 
 # weft_check(<name> <command>...): a check that is one run of a program.
 function(weft_check name)
-  add_test(NAME ${name} COMMAND ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
   set_tests_properties(${name} PROPERTIES LABELS check TIMEOUT 600)
 endfunction()
 
@@ -50,6 +50,11 @@ weft_script_check(headers_alone cmake/headers.py ${PROJECT_SOURCE_DIR} ${judges}
 weft_script_check(must_not_compile must_not_compile/run.py ${PROJECT_SOURCE_DIR} ${judges})
 weft_script_check(layering cmake/layering.py ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${WEFT_LAYER_TABLE})
 weft_script_check(exported_symbols cmake/symbols.py $<TARGET_FILE:weft>)
+foreach(isa IN LISTS WEFT_ISAS)
+  if(NOT isa STREQUAL baseline)
+    weft_script_check(symbols_of_${isa} cmake/isa_symbols.py ${isa} $<TARGET_OBJECTS:weft_kernels_${isa}>)
+  endif()
+endforeach()
 weft_script_check(installed_package cmake/install.py ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}
                   ${CMAKE_CXX_COMPILER} ${PROJECT_VERSION})
 if(TARGET weft_generate)

@@ -8,10 +8,12 @@
 
 namespace weft::inline v0 {
 
-/// One side of an operator: borrows a Tensor, or holds a number. Lives only during the expression.
+/// One side of an operator: borrows a Tensor, or holds a number. Lives only during the expression. A temporary is used up, so that the result
+/// may take its memory.
 class WEFT_API Operand {
  public:
   Operand(const Tensor& tensor, Location at = Location::here()) : tensor_(&tensor), at_(at) {}
+  Operand(Tensor&& dying, Location at = Location::here()) : tensor_(&dying), dying_(&dying), at_(at) {}
   template <Scalar A>
   Operand(A number, Location at = Location::here()) : number_(number), at_(at) {}
   Tensor take() const;
@@ -19,6 +21,7 @@ class WEFT_API Operand {
 
  private:
   const Tensor* tensor_ = nullptr;
+  Tensor* dying_ = nullptr;
   Literal number_;
   Location at_;
 };

@@ -14,13 +14,13 @@
 namespace weft {
 namespace {
 
-class Pool : public testing::Test {
+class ThreadPool : public testing::Test {
  protected:
   void TearDown() override { set_num_threads(before_); }
   const int before_ = num_threads();
 };
 
-TEST_F(Pool, RunsEveryChunkOnce) {
+TEST_F(ThreadPool, RunsEveryChunkOnce) {
   for (const int threads : {1, 2, 3, 4, 8}) {
     set_num_threads(threads);
     EXPECT_EQ(num_threads(), threads);
@@ -32,7 +32,7 @@ TEST_F(Pool, RunsEveryChunkOnce) {
   }
 }
 
-TEST_F(Pool, UsesItsThreads) {
+TEST_F(ThreadPool, UsesItsThreads) {
   set_num_threads(3);
   // Every chunk waits until all three run: that ends only if three threads are at work.
   std::atomic<int> arrived = 0;
@@ -43,7 +43,7 @@ TEST_F(Pool, UsesItsThreads) {
   EXPECT_EQ(arrived, 3);
 }
 
-TEST_F(Pool, RangesCoverTheWhole) {
+TEST_F(ThreadPool, RangesCoverTheWhole) {
   std::vector<std::atomic<int>> seen(1003);
   parallel_ranges(1003, 10, [&](std::int64_t begin, std::int64_t end) {
     EXPECT_EQ(begin % 10, 0);
@@ -54,7 +54,7 @@ TEST_F(Pool, RangesCoverTheWhole) {
   parallel_ranges(0, 10, [](std::int64_t, std::int64_t) { FAIL() << "there is nothing to do"; });
 }
 
-TEST_F(Pool, RegionsInsideChunksRunThere) {
+TEST_F(ThreadPool, RegionsInsideChunksRunThere) {
   set_num_threads(4);
   std::atomic<int> runs = 0;
   parallel_for(8, [&](std::int64_t) {
@@ -67,7 +67,7 @@ TEST_F(Pool, RegionsInsideChunksRunThere) {
   EXPECT_EQ(runs, 64);
 }
 
-TEST_F(Pool, ManyCallersAtOnce) {
+TEST_F(ThreadPool, ManyCallersAtOnce) {
   set_num_threads(4);
   std::vector<std::thread> callers;
   std::atomic<std::int64_t> total = 0;
@@ -80,7 +80,7 @@ TEST_F(Pool, ManyCallersAtOnce) {
   EXPECT_EQ(total, 8 * 200 * (15 * 16 / 2));
 }
 
-TEST_F(Pool, TheLowestChunksExceptionComesOutAndAllRan) {
+TEST_F(ThreadPool, TheLowestChunksExceptionComesOutAndAllRan) {
   for (const int threads : {1, 2, 8}) {
     set_num_threads(threads);
     for (int repeat = 0; repeat < 50; ++repeat) {
@@ -99,7 +99,7 @@ TEST_F(Pool, TheLowestChunksExceptionComesOutAndAllRan) {
   }
 }
 
-TEST_F(Pool, RefusesSenselessNumbers) {
+TEST_F(ThreadPool, RefusesSenselessNumbers) {
   for (const int threads : {0, -1, 1025}) {
     try {
       set_num_threads(threads);
@@ -111,7 +111,7 @@ TEST_F(Pool, RefusesSenselessNumbers) {
   EXPECT_EQ(num_threads(), before_);
 }
 
-TEST_F(Pool, AForkedChildHasItsOwn) {
+TEST_F(ThreadPool, AForkedChildHasItsOwn) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer refuses to start threads after a fork of a program with threads";
 #endif
@@ -132,7 +132,7 @@ TEST_F(Pool, AForkedChildHasItsOwn) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-TEST_F(Pool, ExitsCleanlyWithAwakeAndSleepingWorkers) {
+TEST_F(ThreadPool, ExitsCleanlyWithAwakeAndSleepingWorkers) {
   for (const int pause_us : {0, 3000}) {
     EXPECT_EXIT(
         {

@@ -63,6 +63,6 @@ void apply_eagerly(Call call, Tensors& outputs);
 
 /// The shortest way through a pointwise op: inputs of one dtype and shape, nothing to adapt, broadcast, widen or look at first.
 /// Returns an empty handle, having done nothing, if the call is not of that kind. REQUIRES: every handle is defined.
-Tensor apply_dense_pointwise(const Op& op, std::span<const Tensor> inputs);
+Tensor apply_dense_pointwise(const Op& op, std::span<Tensor> inputs);
 
 }  // namespace weft::inline v0

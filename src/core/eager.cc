@@ -8,10 +8,24 @@ kernels::Half half_of(DType t) {
   return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo;
 }
 
+// Whether the call holds the only handle to this value and memory, so that the result may take its place. Literals do not count: they remember
+// the number they were written as.
+bool is_dying(const Tensor& x) {
+  const Node& node = *x.node();
+  return node.count.load(std::memory_order_acquire) == 1 && !node.literal && (!node.buffer || node.buffer->writable());
+}
+
+// Room for a pointwise result: that of an input which nobody will see again, if one has the right Spec, else new.
+Tensor room_for_result(std::span<Tensor> inputs, const Spec& spec) {
+  for (Tensor& input : inputs)
+    if (is_dying(input) && input.node()->spec.dtype == spec.dtype && input.node()->spec.shape == spec.shape) return input;
+  return make_tensor(spec);
+}
+
 void run_pointwise(const Call& call, const Specs& specs, Tensors& outputs) {
   const Tile& tile = call.op.tile;
   const DType dtype = call.inputs[0].dtype();
-  const Tensor result = make_tensor(specs[0]);
+  const Tensor result = room_for_result(call.inputs, specs[0]);
   const Shape& shape = specs[0].shape;
   const DType out = specs[0].dtype;
   std::int64_t strides[kernels::kMaxTileInputs][kMaxRank];
@@ -74,7 +88,7 @@ void run_kernel(const Call& call, const Specs& specs, Tensors& outputs) {
 
 }  // namespace
 
-Tensor apply_dense_pointwise(const Op& op, std::span<const Tensor> inputs) {
+Tensor apply_dense_pointwise(const Op& op, std::span<Tensor> inputs) {
   const Node& first = *inputs[0].node();
   const DType dtype = first.spec.dtype;
   const kernels::TileFn fn = op.tile.for_dtype(dtype);
@@ -85,8 +99,23 @@ Tensor apply_dense_pointwise(const Op& op, std::span<const Tensor> inputs) {
     if (node.spec.dtype != dtype || node.symbolic || node.spec.shape != first.spec.shape) return {};
     lanes[i] = node.data;
   }
-  Tensor result = make_tensor({op.tile.result(dtype), first.spec.shape});
-  fn(lanes, result.node()->data, static_cast<std::size_t>(first.spec.shape.num_elements()));
+  const std::int64_t size = first.spec.shape.num_elements();
+  const DType out = op.tile.result(dtype);
+  Tensor result;
+  for (Tensor& input : inputs)
+    if (out == dtype && is_dying(input)) {
+      result = std::move(input);
+      break;
+    }
+  if (!result.defined()) result = make_tensor({out, first.spec.shape});
+  if (static_cast<std::size_t>(size) < kernels::kSerialLanes) {
+    fn(lanes, result.node()->data, static_cast<std::size_t>(size));
+    return result;
+  }
+  const std::int64_t stride = 1;
+  kernels::TileInput operands[kernels::kMaxTileInputs];
+  for (std::size_t i = 0; i < inputs.size(); ++i) operands[i] = {lanes[i], &stride, size_of(dtype), kernels::Half::kNo};
+  kernels::run_tile(fn, operands, static_cast<int>(inputs.size()), {result.node()->data, size_of(out), kernels::Half::kNo}, &size, 1);
   return result;
 }
 

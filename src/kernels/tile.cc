@@ -3,12 +3,22 @@
 #include <algorithm>
 #include <cstring>
 
-#include <weft/dtype.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "base/memory.h"
+#include "base/pool.h"
+#include "kernels/halves.h"
 
 namespace weft::inline v0::kernels {
 namespace {
 
-enum class Layout { kDense, kScalar, kBroadcast };
+constexpr std::size_t kChunkLanes = 16384;                     // what one thread takes at a time
+constexpr std::size_t kStreamBytes = std::size_t{16} << 20;    // outputs from this size on bypass the caches: they would not stay there
+constexpr std::size_t kSlotBytes = kTileLanes * 8 + 64;        // the pad keeps slots from competing for the same cache lines
+
+enum class Layout : std::uint8_t { kDense, kScalar, kBroadcast };
 
 Layout layout_of(const TileInput& in, const std::int64_t* sizes, int rank) {
   bool dense = true, scalar = true;
@@ -58,83 +68,155 @@ void gather_bytes(const TileInput& in, const std::int64_t* sizes, int rank, std:
   }
 }
 
-template <class H>
-void widen_as(const H* from, float* to, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) to[k] = static_cast<float>(from[k]);
-}
 void widen(Half half, const void* from, float* to, std::size_t n) {
-  if (half == Half::kF16) widen_as(static_cast<const float16*>(from), to, n);
-  else widen_as(static_cast<const bfloat16*>(from), to, n);
-}
-
-template <class H>
-void narrow_as(const float* from, H* to, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) to[k] = H(from[k]);
+  if (half == Half::kF16) half_kernels().widen_f16(static_cast<const float16*>(from), to, n);
+  else half_kernels().widen_bf16(static_cast<const bfloat16*>(from), to, n);
 }
 void narrow(Half half, const float* from, void* to, std::size_t n) {
-  if (half == Half::kF16) narrow_as(from, static_cast<float16*>(to), n);
-  else narrow_as(from, static_cast<bfloat16*>(to), n);
+  if (half == Half::kF16) half_kernels().narrow_f16(from, static_cast<float16*>(to), n);
+  else half_kernels().narrow_bf16(from, static_cast<bfloat16*>(to), n);
+}
+
+// Copies past the caches. Whole lines are written, so none has to be read first. REQUIRES: `to` is 16-byte aligned.
+void stream(const void* from, void* to, std::size_t bytes) {
+  std::size_t done = 0;
+#if defined(__SSE2__)
+  for (; done + 64 <= bytes; done += 64)
+    for (std::size_t part = done; part < done + 64; part += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(static_cast<char*>(to) + part),
+                       _mm_load_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(from) + part)));
+#endif
+  std::memcpy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, bytes - done);
+}
+void finish_streaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+// How a program meets its operands: the same for every chunk.
+struct Plan {
+  std::span<const TileStep> steps;
+  std::span<const TileInput> inputs;
+  std::span<const TileOutput> outputs;
+  const std::int64_t* sizes;
+  int rank;
+  std::size_t total, tile;                // lanes in all, and in a tile
+  Layout layout[kMaxTileSlots] = {};      // of the inputs
+  bool streams[kMaxTileSlots] = {};       // of the outputs
+  std::int8_t scratch[kMaxTileSlots] = {};  // of the slots: which piece of working memory, or -1 for lanes that lie in a tensor
+  int pieces = 0;
+
+  std::size_t piece_bytes() const { return std::min(kSlotBytes, (tile * 8 + 63) / 64 * 64); }
+};
+
+bool in_place(const Plan& plan, const TileOutput& out) {
+  return std::any_of(plan.inputs.begin(), plan.inputs.end(), [&](const TileInput& in) { return in.data == out.data; });
+}
+
+void lay_out(Plan& plan) {
+  std::fill_n(plan.scratch, kMaxTileSlots, std::int8_t{-1});
+  const auto needs_piece = [&](std::size_t slot) {
+    if (plan.scratch[slot] < 0) plan.scratch[slot] = static_cast<std::int8_t>(plan.pieces++);
+  };
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    plan.layout[i] = layout_of(plan.inputs[i], plan.sizes, plan.rank);
+    if (plan.layout[i] != Layout::kDense || plan.inputs[i].half != Half::kNo) needs_piece(i);
+  }
+  bool direct[kMaxTileSlots] = {};
+  for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
+    const TileOutput& out = plan.outputs[o];
+    plan.streams[o] = plan.total * out.element_size >= kStreamBytes && !in_place(plan, out) && reinterpret_cast<std::uintptr_t>(out.data) % 64 == 0;
+    direct[out.slot] = out.half == Half::kNo && !plan.streams[o];
+  }
+  for (const TileStep& step : plan.steps)
+    if (!direct[step.out]) needs_piece(step.out);
+}
+
+// The lanes of input i from `start` on.
+const void* present(const Plan& plan, std::size_t i, std::size_t start, std::size_t n, void* piece, void* stored) {
+  const TileInput& in = plan.inputs[i];
+  const void* from = static_cast<const char*>(in.data) + start * in.element_size;
+  if (plan.layout[i] != Layout::kDense) {
+    void* to = in.half == Half::kNo ? piece : stored;
+    gather_bytes(in, plan.sizes, plan.rank, static_cast<std::int64_t>(start), n, to);
+    from = to;
+  }
+  if (in.half == Half::kNo) return from;
+  widen(in.half, from, static_cast<float*>(piece), n);
+  return piece;
+}
+
+void run_step(const TileStep& step, void** lanes, std::size_t n, void* stored) {
+  const void* in[kMaxTileInputs];
+  for (std::size_t i = 0; i < step.count; ++i) in[i] = lanes[step.in[i]];
+  step.fn(in, lanes[step.out], n);
+  if (step.round == Half::kNo) return;
+  narrow(step.round, static_cast<const float*>(lanes[step.out]), stored, n);
+  widen(step.round, stored, static_cast<float*>(lanes[step.out]), n);
+}
+
+void run_chunk(const Plan& plan, std::size_t begin, std::size_t end, char* memory) {
+  void* lanes[kMaxTileSlots] = {};
+  const auto piece = [&](std::size_t slot) { return memory + static_cast<std::size_t>(plan.scratch[slot]) * plan.piece_bytes(); };
+  void* const stored = memory + static_cast<std::size_t>(plan.pieces) * plan.piece_bytes();
+  for (const TileStep& step : plan.steps)
+    if (plan.scratch[step.out] >= 0) lanes[step.out] = piece(step.out);
+  // A scalar fills its lanes once.
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i)
+    if (plan.layout[i] == Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, 0, std::min(plan.tile, plan.total), piece(i), stored));
+  for (std::size_t start = begin; start < end; start += plan.tile) {
+    const std::size_t n = std::min(plan.tile, end - start);
+    for (std::size_t i = 0; i < plan.inputs.size(); ++i)
+      if (plan.layout[i] != Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, start, n, plan.scratch[i] < 0 ? nullptr : piece(i), stored));
+    const auto place = [&](const TileOutput& out) { return static_cast<char*>(out.data) + start * out.element_size; };
+    for (const TileOutput& out : plan.outputs)
+      if (plan.scratch[out.slot] < 0) lanes[out.slot] = place(out);
+    for (const TileStep& step : plan.steps) run_step(step, lanes, n, stored);
+    for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
+      const TileOutput& out = plan.outputs[o];
+      const void* made = lanes[out.slot];
+      if (out.half != Half::kNo) {
+        void* to = plan.streams[o] ? stored : place(out);
+        narrow(out.half, static_cast<const float*>(made), to, n);
+        made = to;
+      }
+      if (plan.streams[o]) stream(made, place(out), n * out.element_size);
+    }
+  }
+  if (std::any_of(plan.streams, plan.streams + plan.outputs.size(), [](bool b) { return b; })) finish_streaming();
 }
 
 }  // namespace
 
-void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank) {
+void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs,
+               const std::int64_t* sizes, int rank) {
   std::size_t total = 1;
   for (int axis = 0; axis < rank; ++axis) total *= static_cast<std::size_t>(sizes[axis]);
   if (total == 0) return;
+  Plan plan{steps, inputs, outputs, sizes, rank, total, std::min(total, kTileLanes)};
+  lay_out(plan);
+  if (plan.pieces == 0 && steps.size() == 1) plan.tile = kChunkLanes;  // nothing to keep in cache: fewer, longer calls
 
-  Layout layout[kMaxTileInputs];
-  const void* lanes[kMaxTileInputs];
-  bool direct = out.half == Half::kNo;
-  for (int i = 0; i < count; ++i) {
-    layout[i] = layout_of(inputs[i], sizes, rank);
-    lanes[i] = inputs[i].data;
-    direct = direct && layout[i] == Layout::kDense && inputs[i].half == Half::kNo;
-  }
-  if (direct) return fn(lanes, out.data, total);
+  const auto run = [&](std::size_t begin, std::size_t end) {
+    const std::size_t bytes = (static_cast<std::size_t>(plan.pieces) + 1) * plan.piece_bytes();
+    alignas(64) char small[4096];
+    if (plan.pieces == 0 || bytes <= sizeof small) return run_chunk(plan, begin, end, small);
+    const Block block = allocate_block(bytes);
+    if (block.start == nullptr) throw std::bad_alloc();
+    run_chunk(plan, begin, end, static_cast<char*>(block.start));
+    free_block(block);
+  };
+  if (total < kSerialLanes) return run(0, total);
+  parallel_ranges(static_cast<std::int64_t>(total), kChunkLanes,
+                  [&](std::int64_t begin, std::int64_t end) { run(static_cast<std::size_t>(begin), static_cast<std::size_t>(end)); });
+}
 
-  alignas(64) unsigned char scratch[kMaxTileInputs][kTileLanes * 8];
-  alignas(64) unsigned char stored[kTileLanes * 8];
-  alignas(64) float result[kTileLanes];
-  const std::size_t tile = std::min(total, kTileLanes);
-  for (int i = 0; i < count; ++i) {  // a scalar fills its lanes once
-    if (layout[i] != Layout::kScalar) continue;
-    const std::int64_t zeros[1] = {0}, one_axis[1] = {static_cast<std::int64_t>(tile)};
-    TileInput flat = inputs[i];
-    flat.strides = zeros;
-    if (flat.half == Half::kNo) {
-      gather_bytes(flat, one_axis, 1, 0, tile, scratch[i]);
-    } else {
-      gather_bytes(flat, one_axis, 1, 0, tile, stored);
-      widen(flat.half, stored, reinterpret_cast<float*>(scratch[i]), tile);
-    }
-    lanes[i] = scratch[i];
-  }
-  for (std::size_t start = 0; start < total; start += tile) {
-    const std::size_t n = std::min(tile, total - start);
-    for (int i = 0; i < count; ++i) {
-      const TileInput& in = inputs[i];
-      if (layout[i] == Layout::kScalar) continue;
-      const void* from = static_cast<const char*>(in.data) + start * in.element_size;
-      if (layout[i] == Layout::kBroadcast) {
-        void* to = in.half == Half::kNo ? scratch[i] : stored;
-        gather_bytes(in, sizes, rank, static_cast<std::int64_t>(start), n, to);
-        from = to;
-      }
-      if (in.half != Half::kNo) {
-        widen(in.half, from, reinterpret_cast<float*>(scratch[i]), n);
-        from = scratch[i];
-      }
-      lanes[i] = from;
-    }
-    char* to = static_cast<char*>(out.data) + start * out.element_size;
-    if (out.half == Half::kNo) {
-      fn(lanes, to, n);
-    } else {
-      fn(lanes, result, n);
-      narrow(out.half, result, to, n);
-    }
-  }
+void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank) {
+  TileStep step{.fn = fn, .count = static_cast<std::uint8_t>(count), .in = {}, .out = static_cast<std::uint8_t>(count)};
+  for (int i = 0; i < count; ++i) step.in[i] = static_cast<std::uint8_t>(i);
+  out.slot = step.out;
+  run_tiles({&step, 1}, {inputs, static_cast<std::size_t>(count)}, {&out, 1}, sizes, rank);
 }
 
 }  // namespace weft::inline v0::kernels

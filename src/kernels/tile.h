@@ -1,16 +1,21 @@
-// The driver of pointwise code: presents strided, broadcast and 16-bit inputs as runs of contiguous lanes.
+// The tile interpreter: all pointwise code runs here, one op or a chain of them, over tiles that stay in the first cache.
+//
+// A program is a list of steps over slots. Slots 0, 1, ... are the inputs, presented as runs of contiguous lanes whatever their strides
+// or storage; each step reads slots and writes one. An eager op is a program of one step.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace weft::inline v0::kernels {
 
-/// out[k] = f(in[0][k], in[1][k], ...) for k < n. The types are fixed by the function.
+/// out[k] = f(in[0][k], in[1][k], ...) for k < n. The types are fixed by the function. `out` may be one of the inputs.
 using TileFn = void (*)(const void* const* in, void* out, std::size_t n);
 
-inline constexpr int kMaxTileInputs = 6;
-inline constexpr std::size_t kTileLanes = 512;
+inline constexpr int kMaxTileInputs = 6;   // of one step
+inline constexpr int kMaxTileSlots = 64;
+inline constexpr std::size_t kTileLanes = 1024;
 
 enum class Half : std::uint8_t { kNo, kF16, kBF16 };
 
@@ -21,14 +26,31 @@ struct TileInput {
   Half half;                    // stored as a 16-bit float; the lanes are f32
 };
 
+struct TileStep {
+  TileFn fn;
+  std::uint8_t count;               // of inputs
+  std::uint8_t in[kMaxTileInputs];  // slots
+  std::uint8_t out;                 // slot; not an input's
+  Half round = Half::kNo;           // the f32 lanes are rounded to this format before other steps see them
+};
+
 struct TileOutput {
   void* data;  // dense, row-major
   std::size_t element_size;
   Half half;
+  std::uint8_t slot = 1;  // exactly one step writes it
 };
 
-/// Runs `fn` over an output of the given sizes (rank of them). Inputs may not overlap the output unless they are dense and
-/// start where it starts.
+/// Runs the program over outputs of the given sizes (rank of them). An output may lie where a dense input of its element size lies, if
+/// no step after the one that makes it reads that input; other overlap is not allowed. Parts run on the pool; no result depends on it.
+/// REQUIRES: the slots used are below kMaxTileSlots.
+void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs,
+               const std::int64_t* sizes, int rank);
+
+/// A program of one step.
 void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank);
+
+/// From this many lanes on a program uses the pool. Below, for dense inputs without 16-bit floats, run_tile is one call of fn.
+inline constexpr std::size_t kSerialLanes = 32768;
 
 }  // namespace weft::inline v0::kernels

@@ -143,5 +143,58 @@ TEST(Tile, TakesScalarsOfRankZero) {
   EXPECT_EQ(y, 17.f);
 }
 
+void scale(const void* const* in, void* out, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) static_cast<float*>(out)[k] = 1.7f * static_cast<const float*>(in[0])[k];
+}
+void plus(const void* const* in, void* out, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) static_cast<float*>(out)[k] = static_cast<const float*>(in[0])[k] + static_cast<const float*>(in[1])[k];
+}
+
+// y = 1.7 (a + b), z = y + a: an intermediate, an output that is read again, and a broadcast input, over one tile and over many chunks.
+template <class Store, Half half>
+void check_chain() {
+  for (const std::int64_t rows : {1, 3, 700}) {
+    const std::int64_t sizes[] = {rows, 130};
+    const std::int64_t dense[] = {130, 1}, repeated[] = {0, 1};
+    const auto total = static_cast<std::size_t>(rows) * 130;
+    std::vector<Store> a(total), b(130), y(total), z(total);
+    std::mt19937 random(7);
+    for (Store& v : a) v = Store(static_cast<float>(random() % 1000) / 64);
+    for (Store& v : b) v = Store(static_cast<float>(random() % 1000) / 64);
+    const TileInput inputs[] = {{a.data(), dense, sizeof(Store), half}, {b.data(), repeated, sizeof(Store), half}};
+    const TileStep steps[] = {{plus, 2, {0, 1}, 2, half}, {scale, 1, {2}, 3, half}, {plus, 2, {3, 0}, 4, half}};
+    const TileOutput outputs[] = {{y.data(), sizeof(Store), half, 3}, {z.data(), sizeof(Store), half, 4}};
+    run_tiles(steps, inputs, outputs, sizes, 2);
+    for (std::size_t k = 0; k < total; ++k) {
+      const Store sum(static_cast<float>(a[k]) + static_cast<float>(b[k % 130])), scaled(1.7f * static_cast<float>(sum));
+      const Store last(static_cast<float>(scaled) + static_cast<float>(a[k]));
+      ASSERT_EQ(static_cast<float>(y[k]), static_cast<float>(scaled)) << k;
+      ASSERT_EQ(static_cast<float>(z[k]), static_cast<float>(last)) << k;
+    }
+  }
+}
+
+TEST(Tile, ChainsRoundAfterEveryStep) {
+  check_chain<float, Half::kNo>();
+  check_chain<float16, Half::kF16>();
+  check_chain<bfloat16, Half::kBF16>();
+}
+
+// Large enough for chunks on the pool and for stores past the caches; the lengths leave odd rests of a tile and of a cache line.
+TEST(Tile, LargeOutputsAreComplete) {
+  for (const std::size_t n : {(std::size_t{4} << 20) + 7, std::size_t{5000003}}) {
+    std::vector<float> a(n), out(n + 64);
+    for (std::size_t k = 0; k < n; ++k) a[k] = static_cast<float>(k % 1021);
+    const std::int64_t stride = 1, zero = 0, size = static_cast<std::int64_t>(n);
+    const float two = 2;
+    float* const aligned = out.data() + (64 - reinterpret_cast<std::uintptr_t>(out.data()) % 64) % 64 / sizeof(float);
+    const TileInput inputs[] = {{a.data(), &stride, 4, Half::kNo}, {&two, &zero, 4, Half::kNo}};
+    run_tile(plus, inputs, 2, {aligned, 4, Half::kNo}, &size, 1);
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
+    run_tile(plus, inputs, 2, {a.data(), 4, Half::kNo}, &size, 1);  // in place
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k]) << k;
+  }
+}
+
 }  // namespace
 }  // namespace weft::kernels

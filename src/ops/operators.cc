@@ -17,6 +17,7 @@ bool divides_integers(const Tensor& x, const Tensor& y) {
 }  // namespace
 
 Tensor Operand::take() const {
+  if (dying_ != nullptr) return std::move(*dying_);
   if (tensor_ != nullptr) return *tensor_;
   switch (number_.kind) {
     case Kind::boolean: return Tensor(number_.integer != 0, at_);

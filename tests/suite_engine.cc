@@ -1,0 +1,134 @@
+// For every row: results depend neither on the number of threads nor, for pointwise code, on the instruction set.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/suite_rows.h"
+#include <weft/runtime.h>
+
+namespace weft::test {
+namespace {
+
+std::string bytes_of(const Tensor& x) { return {elements<char>(x), static_cast<std::size_t>(x.size()) * size_of(x.dtype())}; }
+
+// The sample with every size multiplied by `factor`: sizes that had to agree still do. Nothing if that is no valid call, or a large one.
+std::optional<Arguments> enlarged(const Op& op, const Sample& sample, DType dtype, std::int64_t factor, std::int64_t most_elements) {
+  std::vector<Shape> shapes;
+  std::int64_t elements = 0;
+  for (const SampleInput& input : sample.inputs) {
+    Shape shape = input.spec.shape;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      if (shape[axis] != 1) shape.set(axis, shape[axis] * factor);
+    elements += shape.num_elements();
+    shapes.push_back(shape);
+  }
+  if (elements > most_elements) return {};
+  try {
+    auto arguments = make_arguments(op, sample, {.dtype = dtype, .shapes = shapes});
+    if (arguments) run(op, *arguments);
+    return arguments;
+  } catch (const std::exception&) {  // a size that an attribute fixes, or values given one by one
+    return {};
+  }
+}
+
+class Threads : public RowSuite {
+ protected:
+  void TearDown() override {
+    set_num_threads(before_);
+    RowSuite::TearDown();
+  }
+  const int before_ = num_threads();
+};
+
+TEST_P(Threads, DoNotMatter) {
+  const std::int64_t most = (std::string_view(GetParam().family) == "linalg" ? 20'000 : 300'000) / (small_scale() ? 4 : 1);
+  struct Case {
+    std::string name;
+    Arguments arguments;
+    std::vector<std::string> results{};
+  };
+  std::vector<Case> cases;
+  for (std::size_t s = 0; s < samples().size(); ++s)
+    for (const DType dtype : dtypes_of(op())) {
+      if (has_common_input(op()) && size_of(dtype) < 4 && dtype != bool_) continue;
+      std::optional<Arguments> arguments;
+      for (const std::int64_t factor : {256, 128, 64, 32, 16, 8, 4, 2})
+        if (arguments = enlarged(op(), samples()[s], dtype, factor, most); arguments) break;
+      if (!arguments) arguments = make_arguments(op(), samples()[s], {.dtype = dtype});
+      if (arguments) cases.push_back({case_name(op(), s, dtype) + shapes_text(arguments->inputs), std::move(*arguments)});
+    }
+  for (const int threads : {1, 2, 3, 4, 8}) {
+    set_num_threads(threads);
+    for (Case& one : cases) {
+      const Tensors results = run(op(), one.arguments);
+      if (threads == 1)
+        for (const Tensor& y : results) one.results.push_back(bytes_of(y));
+      ASSERT_EQ(results.size(), one.results.size());
+      for (std::size_t o = 0; o < results.size(); ++o) ASSERT_TRUE(bytes_of(results[o]) == one.results[o]) << one.name << ": output " << o << " differs on " << threads << " threads";
+    }
+  }
+  counted(cases.size());
+}
+
+// One NaN is as good as another: which of two operands gives its payload is the instruction's choice.
+void unify_nans(DType dtype, std::string& bytes) {
+  with_element(dtype, [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    if constexpr (std::is_floating_point_v<T>)
+      for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+        T value;
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+        if (value != value) std::memset(bytes.data() + at, 0xff, sizeof value);
+      }
+  });
+}
+
+constexpr DType kCloned[] = {f32, f64, i32, i64};
+
+class InstructionSets : public RowSuite {};
+
+TEST_P(InstructionSets, AgreeBitForBit) {
+  const auto clones_of = [&](DType dtype) { return op().tile.every[static_cast<std::size_t>(dtype)]; };
+  if (std::none_of(std::begin(kCloned), std::end(kCloned), [&](DType dtype) { return clones_of(dtype)[kernels::Isa::kBaseline] != nullptr; }))
+    return not_applicable("no clones");
+  constexpr std::size_t kLanes = 1003;
+  const auto arity = static_cast<std::size_t>(op().tile.arity);
+  for (const DType dtype : kCloned) {
+    const auto clones = clones_of(dtype);
+    if (clones[kernels::Isa::kBaseline] == nullptr) continue;
+    // Random bits: every kind of number, NaN and infinity included; and numbers of everyday size.
+    for (const bool everyday : {false, true}) {
+      Numbers64 numbers(seed_of(op().name) + everyday);
+      std::vector<std::vector<std::uint64_t>> inputs(arity, std::vector<std::uint64_t>(kLanes));
+      const void* in[kernels::kMaxTileInputs];
+      for (std::size_t i = 0; i < arity; ++i) {
+        for (std::uint64_t& word : inputs[i]) word = numbers.next();
+        if (everyday)
+          with_element(dtype, [&](auto* tag) {
+            using T = std::remove_pointer_t<decltype(tag)>;
+            if constexpr (std::is_arithmetic_v<T>)
+              for (std::size_t k = 0; k < kLanes; ++k) reinterpret_cast<T*>(inputs[i].data())[k] = static_cast<T>(numbers.uniform(-20, 20));
+          });
+        in[i] = inputs[i].data();
+      }
+      std::string want;
+      for (const kernels::Isa set : {kernels::Isa::kBaseline, kernels::Isa::kV3, kernels::Isa::kV4}) {
+        if (set > kernels::best_isa()) continue;
+        const DType out = op().tile.out[static_cast<std::size_t>(dtype)];
+        std::string got(kLanes * size_of(out), '\0');
+        clones[set](in, got.data(), kLanes);
+        unify_nans(out, got);
+        if (set == kernels::Isa::kBaseline) want = got;
+        const auto differs = std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin();
+        EXPECT_EQ(static_cast<std::size_t>(differs), got.size()) << op().name << " " << name_of(dtype) << " on " << kernels::name_of(set) << ": byte " << differs;
+      }
+      counted();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, Threads, testing::ValuesIn(all_rows()), row_name);
+INSTANTIATE_TEST_SUITE_P(Rows, InstructionSets, testing::ValuesIn(all_rows()), row_name);
+
+}  // namespace
+}  // namespace weft::test
