@@ -1,9 +1,12 @@
 // Moving rows by index: gather, scatter, masks.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "base/pool.h"
 
 namespace weft::inline v0::kernels {
 
@@ -43,13 +46,22 @@ struct Rows {
   std::int64_t batch = 1, outer = 1, count, size;
 };
 
+/// What a chunk of row work should move to be worth a thread's while.
+inline constexpr std::int64_t kRowWorkBytes = std::int64_t{64} << 10;
+
 template <std::size_t Bytes, class At>
 void gather_rows_of(const char* x, const At& at, Rows rows, std::size_t row_bytes, char* y) {
   if constexpr (Bytes != 0) row_bytes = Bytes;
-  for (std::int64_t b = 0; b < rows.batch; ++b)
-    for (std::int64_t o = 0; o < rows.outer; ++o, x += static_cast<std::size_t>(rows.size) * row_bytes)
-      for (std::int64_t k = 0; k < rows.count; ++k, y += row_bytes)
-        std::memcpy(y, x + static_cast<std::size_t>(at[b * rows.count + k]) * row_bytes, row_bytes);
+  const std::int64_t grain = std::max<std::int64_t>(1, kRowWorkBytes / static_cast<std::int64_t>(row_bytes));
+  parallel_ranges(rows.batch * rows.outer * rows.count, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t k = begin % rows.count, plane = begin / rows.count;
+    char* to = y + static_cast<std::size_t>(begin) * row_bytes;
+    for (std::int64_t left = end - begin; left > 0; k = 0, ++plane) {
+      const char* from = x + static_cast<std::size_t>(plane * rows.size) * row_bytes;
+      const std::int64_t first = plane / rows.outer * rows.count;
+      for (; k < rows.count && left > 0; ++k, --left, to += row_bytes) std::memcpy(to, from + static_cast<std::size_t>(at[first + k]) * row_bytes, row_bytes);
+    }
+  });
 }
 
 /// y[b][o][k] = x[b][o][at[b * count + k]], rows of row_bytes each.
@@ -60,15 +72,25 @@ void gather_rows(const char* x, const At& at, Rows rows, std::size_t row_bytes, 
   else if (row_bytes != 0) gather_rows_of<0>(x, at, rows, row_bytes, y);
 }
 
-/// y[b][o][at[b * count + k]] = combine(itself, x[b][o][k]), rows of `width` elements, in the order of k.
+/// y[b][o][at[b * count + k]] = combine(itself, x[b][o][k]), rows of `width` elements, in the order of k. Planes (b, o) and columns may be
+/// combined in any order, so threads share those; the rows of one plane that meet in one place stay in order.
 template <class T, class At, class Combine>
 void scatter_rows(const T* x, const At& at, Rows rows, std::int64_t width, T* y, const Combine& combine) {
-  for (std::int64_t b = 0; b < rows.batch; ++b)
-    for (std::int64_t o = 0; o < rows.outer; ++o, y += rows.size * width)
-      for (std::int64_t k = 0; k < rows.count; ++k, x += width) {
-        T* to = y + at[b * rows.count + k] * width;
-        for (std::int64_t c = 0; c < width; ++c) to[c] = combine(to[c], x[c]);
+  constexpr std::int64_t kColumns = 64 / static_cast<std::int64_t>(sizeof(T)) * 4;  // whole cache lines
+  const std::int64_t planes = rows.batch * rows.outer, parts = (width + kColumns - 1) / kColumns;
+  const std::int64_t item_bytes = std::max<std::int64_t>(1, rows.count * std::min(width, kColumns) * static_cast<std::int64_t>(sizeof(T)));
+  parallel_ranges(planes * parts, std::max<std::int64_t>(1, kRowWorkBytes / item_bytes), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t item = begin; item < end; ++item) {
+      const std::int64_t plane = item / parts, column = item % parts * kColumns, columns = std::min(kColumns, width - column);
+      const T* from = x + plane * rows.count * width + column;
+      T* plane_of_y = y + plane * rows.size * width + column;
+      const std::int64_t first = plane / rows.outer * rows.count;
+      for (std::int64_t k = 0; k < rows.count; ++k, from += width) {
+        T* to = plane_of_y + at[first + k] * width;
+        for (std::int64_t c = 0; c < columns; ++c) to[c] = combine(to[c], from[c]);
       }
+    }
+  });
 }
 
 std::int64_t count_true(const bool* mask, std::int64_t count);

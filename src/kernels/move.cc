@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/pool.h"
+
 namespace weft::inline v0::kernels {
 namespace {
 
@@ -83,6 +85,22 @@ void copy_elements(Box box, const char* from, char* to) {
   });
 }
 
+constexpr std::int64_t kPartBytes = std::int64_t{64} << 10;  // what is worth a thread's while
+
+// Falls into parts along the outermost axis, whose elements are apart on the side that is written.
+template <std::size_t kBytes>
+void copy_parts(const Box& box, const char* from, char* to) {
+  std::int64_t bytes = kBytes;
+  for (int axis = 0; axis < box.rank; ++axis) bytes *= box.sizes[axis];
+  if (bytes < 4 * kPartBytes) return copy_elements<kBytes>(box, from, to);
+  const std::int64_t grain = std::max<std::int64_t>(1, kPartBytes / (bytes / box.sizes[0]));
+  parallel_ranges(box.sizes[0], grain, [&](std::int64_t begin, std::int64_t end) {
+    Box part = box;
+    part.sizes[0] = end - begin;
+    copy_elements<kBytes>(part, from + begin * box.from[0], to + begin * box.to[0]);
+  });
+}
+
 template <class T>
 void add(T* from, const std::int64_t* from_strides, const T* to, const std::int64_t* to_strides, std::span<const Pieces> axes) {
   for_each_box(axes, from_strides, to_strides, [&](std::int64_t f, std::int64_t t, const std::int64_t* steps, const std::int64_t* sizes) {
@@ -152,17 +170,20 @@ void copy_box(const void* from, const std::int64_t* from_strides, void* to, cons
     return;
   }
   switch (element_size) {
-    case 1: return copy_elements<1>(box, f, t);
-    case 2: return copy_elements<2>(box, f, t);
-    case 4: return copy_elements<4>(box, f, t);
-    default: return copy_elements<8>(box, f, t);
+    case 1: return copy_parts<1>(box, f, t);
+    case 2: return copy_parts<2>(box, f, t);
+    case 4: return copy_parts<4>(box, f, t);
+    default: return copy_parts<8>(box, f, t);
   }
 }
 
 void copy_rows(const void* from, std::size_t from_stride, void* to, std::size_t to_stride, std::size_t rows, std::size_t bytes) {
   if (bytes == 0) return;
-  for (std::size_t row = 0; row < rows; ++row)
-    std::memcpy(static_cast<char*>(to) + row * to_stride, static_cast<const char*>(from) + row * from_stride, bytes);
+  const std::size_t grain = std::max<std::size_t>(1, static_cast<std::size_t>(kPartBytes) / bytes);
+  parallel_ranges(static_cast<std::int64_t>(rows), static_cast<std::int64_t>(grain), [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row)
+      std::memcpy(static_cast<char*>(to) + row * to_stride, static_cast<const char*>(from) + row * from_stride, bytes);
+  });
 }
 
 void copy_pieces(const void* from, const std::int64_t* from_strides, void* to, const std::int64_t* to_strides,

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "base/pool.h"
+
 namespace weft::inline v0::kernels {
 namespace {
 
@@ -61,14 +63,19 @@ void normal_pair(const std::uint32_t* words, Wide<T>* out) {
   box_muller(unit<Wide<T>>(words), unit<Wide<T>>(words + kWords<T>), out);
 }
 
-// Calls emit(i, words) for every value i < count with the words it takes, in the order of the stream.
+constexpr std::int64_t kChunk = 4096;  // values that one thread draws at a time, a multiple of every group
+
+// Calls emit(i, words) for every value i < count with the words it takes: any part of the stream can be computed at once.
 template <int kWordsEach, class Emit>
-void for_each_value(PhiloxState state, std::int64_t count, const Emit& emit) {
+void for_each_value(PhiloxState start, std::int64_t count, const Emit& emit) {
   constexpr std::int64_t each = 4 / kWordsEach;
-  for (std::int64_t first = 0; first < count; first += each, state = state.after(1)) {
-    const PhiloxBlock block = state.block();
-    for (std::int64_t i = 0; i < std::min(each, count - first); ++i) emit(first + i, block.data() + i * kWordsEach);
-  }
+  parallel_ranges(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
+    PhiloxState state = start.after(static_cast<std::uint64_t>(begin / each));
+    for (std::int64_t first = begin; first < end; first += each, state = state.after(1)) {
+      const PhiloxBlock block = state.block();
+      for (std::int64_t i = 0; i < std::min(each, end - first); ++i) emit(first + i, block.data() + i * kWordsEach);
+    }
+  });
 }
 
 template <class T>
@@ -153,19 +160,21 @@ void philox_truncated_normal(PhiloxState state, std::int64_t count, double mean,
   const W shift = narrow_and_back<T>(static_cast<W>(mean)), scale = narrow_and_back<T>(static_cast<W>(stddev));
   constexpr std::int64_t group = 4 / kWords<T>;
   constexpr std::uint64_t region = group << kPhiloxReserveShift >> 2;
-  for (std::int64_t first = 0; first < count; first += group, state = state.after(region)) {
-    const std::int64_t last = std::min(first + group, count);
-    PhiloxState at = state;
-    for (std::int64_t i = first; i < last; at = at.after(1)) {
-      const PhiloxBlock block = at.block();
-      for (int word = 0; word < 4; word += 2 * kWords<T>) {
-        W pair[2];
-        normal_pair<T>(block.data() + word, pair);
-        for (const W value : pair)
-          if (std::abs(value) < W(2) && i < last) out[i++] = scaled<T>(value, scale, shift);
+  parallel_ranges(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin; first < end; first += group) {
+      const std::int64_t last = std::min(first + group, end);
+      PhiloxState at = state.after(static_cast<std::uint64_t>(first / group) * region);
+      for (std::int64_t i = first; i < last; at = at.after(1)) {
+        const PhiloxBlock block = at.block();
+        for (int word = 0; word < 4; word += 2 * kWords<T>) {
+          W pair[2];
+          normal_pair<T>(block.data() + word, pair);
+          for (const W value : pair)
+            if (std::abs(value) < W(2) && i < last) out[i++] = scaled<T>(value, scale, shift);
+        }
       }
     }
-  }
+  });
 }
 
 template void philox_bits(PhiloxState, std::int64_t, std::uint8_t*);

@@ -12,14 +12,20 @@ namespace weft::inline v0::kernels {
 /// The rows with an id >= 0, ordered by id and among equal ids by position. REQUIRES: ids < segments.
 std::vector<std::int64_t> order_by_segment(Indices ids, std::int64_t count, std::int64_t segments);
 
-/// Calls each(id, rows, count) for every segment that has rows.
+/// Calls each(id, rows, count) for every segment that has rows, from several threads; `row_bytes` tells how much work a row is.
 template <class Each>
-void for_each_segment(Indices ids, const std::vector<std::int64_t>& order, const Each& each) {
-  for (std::size_t first = 0, last; first < order.size(); first = last) {
-    const std::int64_t id = ids[order[first]];
-    for (last = first + 1; last < order.size() && ids[order[last]] == id;) ++last;
-    each(id, order.data() + first, static_cast<std::int64_t>(last - first));
-  }
+void for_each_segment(Indices ids, const std::vector<std::int64_t>& order, std::int64_t row_bytes, const Each& each) {
+  std::vector<std::size_t> starts;
+  for (std::size_t k = 0; k < order.size(); ++k)
+    if (k == 0 || ids[order[k]] != ids[order[k - 1]]) starts.push_back(k);
+  const auto segments = static_cast<std::int64_t>(starts.size());
+  if (segments == 0) return;
+  const std::int64_t segment_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(order.size()) * row_bytes / segments);
+  starts.push_back(order.size());
+  parallel_ranges(segments, std::max<std::int64_t>(1, kRowWorkBytes / segment_bytes), [&](std::int64_t begin, std::int64_t end) {
+    for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s)
+      each(ids[order[starts[s]]], order.data() + starts[s], static_cast<std::int64_t>(starts[s + 1] - starts[s]));
+  });
 }
 
 /// y = f(f(x[rows[0]], x[rows[1]]), ...), rows of `width` elements.

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/pool.h"
+
 namespace weft::inline v0::kernels {
 
 template <class T>
@@ -27,50 +29,68 @@ struct Lanes {
   std::int64_t outer, count, inner;
 };
 
+inline constexpr std::int64_t kSortSerial = 16384;  // elements that one thread sorts by itself
+
+/// std::stable_sort, in parts that are sorted side by side and then merged. The result of a stable sort is unique, so parts do not show.
+template <class It, class Compare>
+void stable_sort_parts(It first, std::int64_t count, const Compare& before) {
+  if (count <= 2 * kSortSerial) return std::stable_sort(first, first + count, before);
+  std::int64_t parts = 2;
+  while (parts < 64 && count / parts > kSortSerial) parts *= 2;
+  const auto bound = [&](std::int64_t part) { return first + count * part / parts; };
+  parallel_for(parts, [&](std::int64_t part) { std::stable_sort(bound(part), bound(part + 1), before); });
+  for (std::int64_t width = 1; width < parts; width *= 2)
+    parallel_for(parts / (2 * width), [&](std::int64_t pair) {
+      const std::int64_t part = pair * 2 * width;
+      std::inplace_merge(bound(part), bound(part + width), bound(part + 2 * width), before);
+    });
+}
+
+/// Calls each(base, scratch) for the first element of every lane, lanes shared among threads; scratch is the thread's, of `count` elements.
+template <class S, class Each>
+void for_each_lane(Lanes lanes, const Each& each) {
+  const std::int64_t grain = std::max<std::int64_t>(1, kSortSerial / std::max<std::int64_t>(1, lanes.count));
+  parallel_ranges(lanes.outer * lanes.inner, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<S> scratch(static_cast<std::size_t>(lanes.count));
+    for (std::int64_t lane = begin; lane < end; ++lane) each(lane / lanes.inner * lanes.count * lanes.inner + lane % lanes.inner, scratch);
+  });
+}
+
 template <class T>
 void sort_lanes(const T* x, Lanes lanes, Before<T> before, T* y) {
-  std::vector<T> lane(lanes.inner == 1 ? 0 : static_cast<std::size_t>(lanes.count));
-  for (std::int64_t o = 0; o < lanes.outer; ++o, x += lanes.count * lanes.inner, y += lanes.count * lanes.inner) {
-    if (lanes.inner == 1) {
-      std::copy_n(x, lanes.count, y);
-      std::stable_sort(y, y + lanes.count, before);
-      continue;
-    }
-    for (std::int64_t i = 0; i < lanes.inner; ++i) {
-      for (std::int64_t k = 0; k < lanes.count; ++k) lane[static_cast<std::size_t>(k)] = x[k * lanes.inner + i];
-      std::stable_sort(lane.begin(), lane.end(), before);
-      for (std::int64_t k = 0; k < lanes.count; ++k) y[k * lanes.inner + i] = lane[static_cast<std::size_t>(k)];
-    }
-  }
+  for_each_lane<T>(lanes, [&](std::int64_t base, std::vector<T>& lane) {
+    for (std::int64_t k = 0; k < lanes.count; ++k) lane[static_cast<std::size_t>(k)] = x[base + k * lanes.inner];
+    stable_sort_parts(lane.begin(), lanes.count, before);
+    for (std::int64_t k = 0; k < lanes.count; ++k) y[base + k * lanes.inner] = lane[static_cast<std::size_t>(k)];
+  });
 }
 
 /// The positions along the lane in the order that sort_lanes makes. REQUIRES: count fits i32.
 template <class T>
 void argsort_lanes(const T* x, Lanes lanes, Before<T> before, std::int32_t* y) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(lanes.count));
-  for (std::int64_t o = 0; o < lanes.outer; ++o, x += lanes.count * lanes.inner, y += lanes.count * lanes.inner)
-    for (std::int64_t i = 0; i < lanes.inner; ++i) {
-      std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return before(x[a * lanes.inner + i], x[b * lanes.inner + i]); });
-      for (std::int64_t k = 0; k < lanes.count; ++k) y[k * lanes.inner + i] = order[static_cast<std::size_t>(k)];
-    }
+  for_each_lane<std::int32_t>(lanes, [&](std::int64_t base, std::vector<std::int32_t>& order) {
+    std::iota(order.begin(), order.end(), 0);
+    stable_sort_parts(order.begin(), lanes.count, [&](std::int32_t a, std::int32_t b) { return before(x[base + a * lanes.inner], x[base + b * lanes.inner]); });
+    for (std::int64_t k = 0; k < lanes.count; ++k) y[base + k * lanes.inner] = order[static_cast<std::size_t>(k)];
+  });
 }
 
 /// The k largest of each row, largest first, of equal ones the lower position first. REQUIRES: k <= count, which fits i32.
 template <class T>
 void top_k_rows(const T* x, std::int64_t rows, std::int64_t count, std::int64_t k, T* values, std::int32_t* positions) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(count));
-  for (std::int64_t r = 0; r < rows; ++r, x += count, values += k, positions += k) {
+  for_each_lane<std::int32_t>({rows, count, 1}, [&](std::int64_t base, std::vector<std::int32_t>& order) {
+    const T* row = x + base;
+    const std::int64_t r = count == 0 ? 0 : base / count;
     std::iota(order.begin(), order.end(), 0);
     std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::int32_t a, std::int32_t b) {
-      if (is_less(x[b], x[a])) return true;
-      return !is_less(x[a], x[b]) && a < b;
+      if (is_less(row[b], row[a])) return true;
+      return !is_less(row[a], row[b]) && a < b;
     });
     for (std::int64_t i = 0; i < k; ++i) {
-      positions[i] = order[static_cast<std::size_t>(i)];
-      values[i] = x[positions[i]];
+      positions[r * k + i] = order[static_cast<std::size_t>(i)];
+      values[r * k + i] = row[order[static_cast<std::size_t>(i)]];
     }
-  }
+  });
 }
 
 /// Gives equal elements (NaN equals nothing) a common number, in the order of their first appearance. Returns the positions of the
@@ -79,7 +99,7 @@ template <class T>
 std::vector<std::int32_t> number_distinct(const T* x, std::int64_t count, std::int32_t* numbers) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(count)), firsts;
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return is_less(x[a], x[b]); });
+  stable_sort_parts(order.begin(), count, [&](std::int32_t a, std::int32_t b) { return is_less(x[a], x[b]); });
   // Equal elements now follow one another in the order of their positions: each learns the position of its first.
   for (std::size_t i = 0; i < order.size(); ++i)
     numbers[order[i]] = i > 0 && x[order[i]] == x[order[i - 1]] ? numbers[order[i - 1]] : order[i];
@@ -97,16 +117,18 @@ std::vector<std::int32_t> number_distinct(const T* x, std::int64_t count, std::i
 /// How many elements of the ascending row come before each value: those below it, or (after_equal) not above it.
 template <class T>
 void search_rows(const T* sorted, std::int64_t rows, std::int64_t count, const T* values, std::int64_t wanted, bool after_equal, std::int32_t* y) {
-  for (std::int64_t r = 0; r < rows; ++r, sorted += count)
-    for (std::int64_t i = 0; i < wanted; ++i, ++values, ++y) {
+  parallel_ranges(rows * wanted, kSortSerial / 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* row = sorted + i / wanted * count;
       std::int64_t low = 0, high = count;
       while (low < high) {
         const std::int64_t middle = low + (high - low) / 2;
-        if (after_equal ? !is_less(*values, sorted[middle]) : is_less(sorted[middle], *values)) low = middle + 1;
+        if (after_equal ? !is_less(values[i], row[middle]) : is_less(row[middle], values[i])) low = middle + 1;
         else high = middle;
       }
-      *y = static_cast<std::int32_t>(low);
+      y[i] = static_cast<std::int32_t>(low);
     }
+  });
 }
 
 }  // namespace weft::inline v0::kernels

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/convert.h"
+#include "base/pool.h"
 #include "core/strides.h"
 #include "ops/families.h"
 #include "ops/row.h"
@@ -390,7 +391,9 @@ std::vector<Op> create() {
              using To = std::remove_pointer_t<decltype(to_tag)>;
              const From* x = call.in<From>(0);
              To* y = call.out<To>();
-             for (std::int64_t i = 0; i < count; ++i) y[i] = convert<To>(x[i]);
+             parallel_ranges(count, 16384, [&](std::int64_t begin, std::int64_t end) {
+               for (std::int64_t i = begin; i < end; ++i) y[i] = convert<To>(x[i]);
+             });
            });
          });
        },

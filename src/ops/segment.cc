@@ -80,17 +80,15 @@ void reduce_segments(KernelCall& call, T empty, const Each& each) {
   const std::int64_t width = extent(y, 1, y.rank()), count = ids.num_elements();
   if (x.num_elements() == 0) return;
   const kernels::Indices at = indices_of(call, 1);
-  kernels::for_each_segment(at, kernels::order_by_segment(at, count, y[0]),
+  kernels::for_each_segment(at, kernels::order_by_segment(at, count, y[0]), width * static_cast<std::int64_t>(sizeof(T)),
                             [&](std::int64_t id, const std::int64_t* rows, std::int64_t n) { each(call.in<T>(0), rows, n, width, call.out<T>() + id * width); });
 }
 
 void sum_segments(KernelCall& call, bool mean) {
   with_number(call.dtype(), [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    std::vector<T> scratch;
     reduce_segments(call, T(0), [&](const T* x, const std::int64_t* rows, std::int64_t count, std::int64_t width, T* y) {
-      const auto needed = static_cast<std::size_t>(kernels::pairwise_depth(count) * width);
-      if (scratch.size() < needed) scratch.resize(needed);
+      std::vector<T> scratch(static_cast<std::size_t>(kernels::pairwise_depth(count) * width));
       kernels::fold_pairwise(x, rows, count, width, y, scratch.data(), [](T a, T b) { return lane_add(a, b); });
       if constexpr (std::floating_point<T>)
         for (std::int64_t c = 0; mean && c < width; ++c) y[c] /= static_cast<T>(count);
