@@ -19,19 +19,25 @@ template <class T, std::size_t N>
 class SmallVector {
  public:
   SmallVector() = default;
-  explicit SmallVector(std::size_t count, const T& value = T()) { resize(count, value); }
+  explicit SmallVector(std::size_t count, const T& value = T()) {
+    construct([&] { resize(count, value); });
+  }
   SmallVector(std::initializer_list<T> list) : SmallVector(list.begin(), list.end()) {}
   template <class It>
     requires(!std::is_integral_v<It>)
   SmallVector(It first, It last) {
-    for (; first != last; ++first) push_back(*first);
+    construct([&] {
+      for (; first != last; ++first) push_back(*first);
+    });
   }
   SmallVector(const SmallVector& other) {
     if (std::is_trivially_copyable_v<T> && other.size_ <= N) {
       size_ = other.size_;
       if (size_ > 0) std::memcpy(static_cast<void*>(storage_), static_cast<const void*>(other.data_), size_ * sizeof(T));
     } else {
-      for (const T& value : other) push_back(value);
+      construct([&] {
+        for (const T& value : other) push_back(value);
+      });
     }
   }
   SmallVector(SmallVector&& other) noexcept { take(std::move(other)); }
@@ -67,9 +73,11 @@ class SmallVector {
     if (size_ == capacity_) {
       T value(std::forward<A>(args)...);  // before the growth: args may refer to an element
       grow();
-      return *std::construct_at(data_ + size_++, std::move(value));
+      std::construct_at(data_ + size_, std::move(value));
+    } else {
+      std::construct_at(data_ + size_, std::forward<A>(args)...);
     }
-    return *std::construct_at(data_ + size_++, std::forward<A>(args)...);
+    return data_[size_++];  // counted once it is there: a constructor may throw
   }
   void push_back(T value) { emplace_back(std::move(value)); }
   void resize(std::size_t count, const T& value = T()) {
@@ -91,6 +99,16 @@ class SmallVector {
   T* local() { return std::launder(reinterpret_cast<T*>(storage_)); }
   bool is_local() const { return static_cast<const void*>(data_) == static_cast<const void*>(storage_); }
 
+  // The destructor does not run for an object whose constructor throws.
+  template <class Fill>
+  void construct(const Fill& fill) {
+    try {
+      fill();
+    } catch (...) {
+      destroy();
+      throw;
+    }
+  }
   void grow() {
     const std::uint32_t bigger = capacity_ * 2;
     T* fresh = std::allocator<T>().allocate(bigger);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 namespace weft {
@@ -121,6 +122,34 @@ TEST(SmallVector, ComparesAndSpans) {
   const std::span<const int> span = a;
   EXPECT_EQ(span.size(), 3u);
   EXPECT_EQ(span[2], 3);
+}
+
+// Throws at the copy that makes `left` zero.
+struct Fragile : Counted {
+  static inline int left = 0;
+  Fragile() = default;
+  Fragile(const Fragile& other) : Counted(other) {
+    if (left-- == 0) throw std::runtime_error("copy");
+  }
+  Fragile(Fragile&&) noexcept = default;
+};
+
+TEST(SmallVector, AConstructorThatThrowsLeavesNothing) {
+  const SmallVector<Fragile, 2> five = [] {
+    SmallVector<Fragile, 2> v;
+    for (int i = 0; i < 5; ++i) v.emplace_back();
+    return v;
+  }();
+  ASSERT_EQ(Counted::alive, 5);
+  for (int at = 0; at < 5; ++at) {
+    Fragile::left = at;
+    EXPECT_THROW((SmallVector<Fragile, 2>(five)), std::runtime_error);
+    Fragile::left = at;
+    EXPECT_THROW((SmallVector<Fragile, 2>(five.begin(), five.end())), std::runtime_error);
+    Fragile::left = at;
+    EXPECT_THROW((SmallVector<Fragile, 2>(5, five[0])), std::runtime_error);
+    EXPECT_EQ(Counted::alive, 5);
+  }
 }
 
 }  // namespace
