@@ -15,7 +15,7 @@ struct IntList {
   IntList() = default;
   template <std::integral A>
     requires(!std::same_as<A, bool>)
-  IntList(A one) : values{static_cast<std::int64_t>(one)} {}
+  IntList(A one) : values{Dim(one).value} {}
   IntList(std::initializer_list<Dim> list) {
     for (const Dim& d : list) values.push_back(d.value);
   }

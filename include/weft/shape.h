@@ -18,12 +18,13 @@ inline constexpr int kMaxRank = 32;
 /// A short list of integers: axes, sizes, strides. No heap up to six.
 using Ints = SmallVector<std::int64_t, 6>;
 
-/// One size in a braced shape: any integer type, but neither bool nor a floating number.
+/// One size in a braced shape: any integer type, but neither bool nor a floating number. An unsigned number above 2^63 - 1 counts as
+/// that, not as a negative one.
 struct Dim {
   std::int64_t value;
   template <std::integral A>
     requires(!std::same_as<A, bool>)
-  constexpr Dim(A a) : value(static_cast<std::int64_t>(a)) {}
+  constexpr Dim(A a) : value(std::unsigned_integral<A> && a > static_cast<A>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(a)) {}
 };
 
 /// The sizes of a tensor, outermost first. Sizes are >= 0 or kUnknown; rank is at most kMaxRank. A value type; no heap
@@ -35,9 +36,9 @@ class WEFT_API Shape {
   explicit Shape(std::span<const std::int64_t> sizes);
 
   int rank() const { return static_cast<int>(sizes_.size()); }
-  std::int64_t operator[](int axis) const { return sizes_[static_cast<std::size_t>(axis)]; }  ///< REQUIRES: 0 <= axis < rank()
-  void set(int axis, std::int64_t size) { sizes_[static_cast<std::size_t>(axis)] = size; }    ///< REQUIRES: 0 <= axis < rank()
-  void append(std::int64_t size) { sizes_.push_back(size); }
+  std::int64_t operator[](int axis) const { return sizes_[position(axis)]; }  ///< Throws IndexError unless 0 <= axis < rank().
+  void set(int axis, std::int64_t size);  ///< Throws IndexError as [] does, ShapeError for a size below -1.
+  void append(std::int64_t size);         ///< Throws ShapeError for a size below -1 or one too many.
   const std::int64_t* begin() const { return sizes_.begin(); }
   const std::int64_t* end() const { return sizes_.end(); }
   std::span<const std::int64_t> sizes() const { return sizes_; }
@@ -48,6 +49,12 @@ class WEFT_API Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
+  std::size_t position(int axis) const {
+    if (static_cast<std::size_t>(axis) >= sizes_.size()) fail_axis(axis);
+    return static_cast<std::size_t>(axis);
+  }
+  [[noreturn]] void fail_axis(int axis) const;
+
   Ints sizes_;
 };
 

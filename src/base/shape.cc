@@ -5,14 +5,20 @@
 namespace weft::inline v0 {
 namespace {
 
+void check_rank(std::size_t rank) {
+  if (rank > static_cast<std::size_t>(kMaxRank))
+    throw ShapeError("shape", "rank " + std::to_string(rank) + " is more than " + std::to_string(kMaxRank) + "; use fewer axes.", {});
+}
+
+void check_size(std::int64_t size, std::size_t axis) {
+  if (size < kUnknown)
+    throw ShapeError("shape", "size " + std::to_string(size) + " of axis " + std::to_string(axis) +
+                                  " is negative; sizes are >= 0, or -1 for one that is not known.", {});
+}
+
 void check_sizes(std::span<const std::int64_t> sizes) {
-  if (sizes.size() > static_cast<std::size_t>(kMaxRank))
-    throw ShapeError("shape", "rank " + std::to_string(sizes.size()) + " is more than " + std::to_string(kMaxRank) +
-                                  "; use fewer axes.", {});
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] < kUnknown)
-      throw ShapeError("shape", "size " + std::to_string(sizes[i]) + " of axis " + std::to_string(i) +
-                                    " is negative; sizes are >= 0, or -1 for one that is not known.", {});
+  check_rank(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) check_size(sizes[i], i);
 }
 
 }  // namespace
@@ -23,6 +29,23 @@ Shape::Shape(std::initializer_list<Dim> sizes) {
 }
 
 Shape::Shape(std::span<const std::int64_t> sizes) : sizes_(sizes.begin(), sizes.end()) { check_sizes(sizes_); }
+
+void Shape::set(int axis, std::int64_t size) {
+  const std::size_t at = position(axis);
+  check_size(size, at);
+  sizes_[at] = size;
+}
+
+void Shape::append(std::int64_t size) {
+  check_rank(sizes_.size() + 1);
+  check_size(size, sizes_.size());
+  sizes_.push_back(size);
+}
+
+void Shape::fail_axis(int axis) const {
+  throw IndexError("shape", "axis " + std::to_string(axis) + " is outside of " + str() + "; it " +
+                                (rank() == 0 ? "has no axes." : "must be from 0 to " + std::to_string(rank() - 1) + "."), {});
+}
 
 bool Shape::known() const {
   for (std::int64_t size : sizes_)

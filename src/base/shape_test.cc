@@ -87,5 +87,31 @@ TEST(Spec, ComparesAndPrints) {
   EXPECT_EQ((Spec{i8, {kUnknown}}), (Spec{i8, {kUnknown}}));
 }
 
+// Whatever is asked of a Shape, it stays one.
+TEST(Shape, RefusesAxesAndSizesThatItCannotHave) {
+  Shape shape = {2, 3};
+  for (int axis : {-1, 2, 7, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
+    EXPECT_THROW(shape[axis], IndexError);
+    EXPECT_THROW(shape.set(axis, 1), IndexError);
+  }
+  EXPECT_THROW(shape.set(0, -2), ShapeError);
+  EXPECT_THROW(shape.append(kMin), ShapeError);
+  EXPECT_EQ(shape, Shape({2, 3}));
+  shape = Shape(Ints(32, 1));
+  EXPECT_THROW(shape.append(1), ShapeError);
+  EXPECT_EQ(shape.rank(), 32);
+  try {
+    Shape({2, 3})[-1];
+  } catch (const IndexError& error) {
+    EXPECT_EQ(error.message(), "shape: axis -1 is outside of [2,3]; it must be from 0 to 1.");
+  }
+}
+
+// size() - 1 of something empty is a huge number, not "unknown".
+TEST(Shape, UnsignedSizesDoNotBecomeNegative) {
+  EXPECT_TRUE((Shape{std::numeric_limits<std::size_t>::max()}).known());
+  EXPECT_EQ((Shape{std::numeric_limits<std::size_t>::max() - 3})[0], kMax);
+}
+
 }  // namespace
 }  // namespace weft
