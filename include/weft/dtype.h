@@ -34,7 +34,7 @@ constexpr std::size_t size_of(DType t) {
   constexpr std::uint8_t sizes[kNumDTypes] = {4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1};
   return sizes[static_cast<int>(t)];
 }
-WEFT_API std::string_view name_of(DType t);  ///< "f32", "bool", ...
+WEFT_API std::string_view name_of(DType t);  ///< "f32", "bool", ...; "invalid" for a number outside the enumeration
 
 /// IEEE binary16. Converts to and from float, rounding to nearest even; arithmetic is done in float.
 struct float16 {

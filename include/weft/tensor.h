@@ -9,6 +9,7 @@
 // Ownership: handles share the value; the last one frees it. Copying a handle costs one atomic increment.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <functional>
 #include <initializer_list>
@@ -89,8 +90,9 @@ class WEFT_API Tensor {
   /// Vectors of equally long vectors, to any depth.
   template <class V>
   Tensor(const std::vector<std::vector<V>>& rows, Location at = Location::here());
-  /// Wraps memory that somebody else owns, without a copy; `release` runs when the last handle lets go. REQUIRES: `data`
-  /// holds spec.shape.num_elements() elements, aligned for them, that nobody changes until then.
+  /// Wraps memory that somebody else owns, without a copy; `release` runs when the last handle lets go, on the thread that does,
+  /// and what it throws is dropped. REQUIRES: `data` holds spec.shape.num_elements() elements, aligned for them, that nobody
+  /// changes until then.
   static Tensor from_memory(void* data, Spec spec, std::function<void()> release, Location at = Location::here());
 
   Tensor(const Tensor& other) noexcept;
@@ -125,7 +127,7 @@ class WEFT_API Tensor {
   Tensor operator[](Index at) const;
   template <std::convertible_to<Index>... I>
   Tensor operator()(I... at) const {
-    const Index list[] = {Index(at)...};
+    const std::array<Index, sizeof...(I)> list{Index(at)...};
     return index(list, {});  // the line that is being compiled here is not the caller's
   }
   Tensor index(std::span<const Index> at, Location where = Location::here()) const;

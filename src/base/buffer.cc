@@ -52,7 +52,11 @@ void Buffer::destroy() {
   const std::function<void()> release = std::move(release_);
   this->~Buffer();
   std::free(this);
-  if (release) release();
+  if (!release) return;
+  try {
+    release();
+  } catch (...) {  // the last owner lets go in a destructor: there is nobody to tell
+  }
 }
 
 }  // namespace weft::inline v0

@@ -7,7 +7,7 @@ namespace weft::inline v0 {
 std::string_view name_of(DType t) {
   constexpr std::string_view names[kNumDTypes] = {"f32", "f64", "f16", "bf16", "i8",  "i16", "i32",
                                                   "i64", "u8",  "u16", "u32",  "u64", "bool"};
-  return names[static_cast<int>(t)];
+  return static_cast<int>(t) < kNumDTypes ? names[static_cast<int>(t)] : "invalid";
 }
 
 // Rounds to nearest even by letting the float adder do it: adding a power of two of the right exponent pushes exactly

@@ -141,5 +141,10 @@ TEST(Convert, BoolIsNotZero) {
   EXPECT_EQ(convert<float>(true), 1.f);
 }
 
+TEST(DType, OutsideTheEnumerationHasAName) {
+  EXPECT_EQ(name_of(static_cast<DType>(kNumDTypes)), "invalid");
+  EXPECT_EQ(name_of(static_cast<DType>(255)), "invalid");
+}
+
 }  // namespace
 }  // namespace weft

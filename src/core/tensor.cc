@@ -15,6 +15,11 @@ std::int64_t bytes_of(const Spec& spec) {
   return *bytes;
 }
 
+void require_dtype(DType dtype, const char* what, Location at) {
+  if (static_cast<int>(dtype) >= kNumDTypes)
+    throw ValueError(what, "dtype " + std::to_string(static_cast<int>(dtype)) + " is not one of DType's values; name one of those.", at);
+}
+
 DType literal_dtype(Literal number) {
   if (number.kind == Kind::boolean) return bool_;
   if (number.kind == Kind::floating) return f32;
@@ -54,6 +59,7 @@ void collect(std::span<const Nested> list, int depth, Shape& shape, std::vector<
 }
 
 Tensor from_list(std::initializer_list<Nested> list, const DType* wanted, Location at) {
+  if (wanted != nullptr) require_dtype(*wanted, "tensor", at);
   Shape shape;
   std::vector<Literal> flat;
   collect({list.begin(), list.size()}, 0, shape, flat, at);
@@ -162,6 +168,7 @@ Tensor::Tensor(Literal value, Location at) : Tensor(make_scalar(value, literal_d
 }
 
 Tensor::Tensor(Literal value, DType dtype, Location at) {
+  require_dtype(dtype, "tensor", at);
   if (!literal_fits(value, dtype))
     throw DtypeError("tensor", "the number does not fit " + std::string(name_of(dtype)) + "; name another dtype or cast.", at);
   *this = make_scalar(value, dtype);
@@ -179,6 +186,7 @@ Tensor::Tensor(const void* values, std::size_t count, DType dtype, Shape shape, 
 }
 
 Tensor Tensor::from_memory(void* data, Spec spec, std::function<void()> release, Location at) {
+  require_dtype(spec.dtype, "from_memory", at);
   if (!spec.shape.known()) throw ShapeError("from_memory", "spec " + spec.str() + " has an unknown size; name every size.", at);
   const std::int64_t bytes = bytes_of(spec);
   if (data == nullptr && bytes > 0) throw ValueError("from_memory", "data is null; pass the first element's address.", at);

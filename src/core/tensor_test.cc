@@ -130,6 +130,26 @@ TEST(Tensor, DoesNotReleaseWhatItRefuses) {
   EXPECT_EQ(released, 0);
 }
 
+// Nobody could receive what it throws: handles die in destructors.
+TEST(Tensor, SurvivesAReleaseThatThrows) {
+  double memory[3] = {1, 2, 3};
+  int released = 0;
+  const auto release = [&] {
+    ++released;
+    throw std::runtime_error("release");
+  };
+  { const Tensor x = Tensor::from_memory(memory, {f64, {3}}, release); }
+  EXPECT_EQ(released, 1);
+}
+
+TEST(Tensor, RefusesDtypesOutsideTheEnumeration) {
+  const auto bad = static_cast<DType>(99);
+  float memory[2] = {1, 2};
+  EXPECT_THROW(Tensor(1, bad), ValueError);
+  EXPECT_THROW(Tensor({1, 2}, bad), ValueError);
+  EXPECT_THROW(Tensor::from_memory(memory, {bad, {2}}, {}), ValueError);
+}
+
 TEST(Tensor, RefusesSpecsThatCannotExist) {
   EXPECT_THROW(make_tensor({f64, {std::int64_t{1} << 61}}), ShapeError);  // bytes wrap
   EXPECT_THROW(make_tensor({f32, {std::int64_t{1} << 50}}), OutOfMemoryError);
@@ -263,6 +283,18 @@ TEST(Tensor, IteratesOverAxisZero) {
 // --- literals ---
 
 // SEMANTICS 5
+TEST(Tensor, IndexExpressionsMayBeEmpty) {
+  const Tensor x = {1.f, 2.f};
+  EXPECT_EQ(x().to_vector<float>(), x.to_vector<float>());
+  EXPECT_EQ(Tensor(3.f)().item<float>(), 3.f);
+}
+
+// A large unsigned number is no negative axis.
+TEST(Tensor, UnsignedAxesDoNotCountFromTheEnd) {
+  EXPECT_THROW(sum(Tensor{1.f, 2.f}, {.axis = std::numeric_limits<std::size_t>::max()}), IndexError);
+  EXPECT_THROW(reshape(Tensor{1.f, 2.f}, {std::numeric_limits<std::size_t>::max()}), ShapeError);
+}
+
 TEST(Literals, TakeTheTensorsDtype) {
   const Tensor h = Tensor({1, 2}, f16), d = Tensor({1, 2}, f64), i = Tensor({1, 2}, i8);
   EXPECT_EQ((h * 2).dtype(), f16);
