@@ -187,6 +187,7 @@ class Writer {
 std::string Tensor::str() const {
   if (!defined()) return "<empty>";
   if (!is_concrete()) return "<symbolic " + spec().str() + ">";
+  if (size() == 0) return "[] " + spec().str();  // as NumPy: the other sizes may be huge
   const std::string values = with_element(dtype(), [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     if (rank() == 0) {
