@@ -3,7 +3,8 @@
 //   print("loss {:.4f} after {} steps", loss, step);
 //
 // `{}` takes the next argument; `{:.4f}`, `{:5}`, `{:<8}`, `{:e}` format numbers and one-element tensors as std::format would,
-// `{{` and `}}` are braces. Too few arguments or a bad format is a ValueError. Thread-safe; a line is written in one piece.
+// `{{` and `}}` are braces; a tensor of more elements takes no more than width and alignment. Too few arguments or a bad format is a
+// ValueError. Thread-safe; a line is written in one piece.
 #pragma once
 
 #include <span>
@@ -19,7 +20,7 @@ namespace weft::inline v0 {
 class WEFT_API FormatArg {
  public:
   template <Scalar A>
-  FormatArg(A value) : value_(Literal(value)) {}
+  FormatArg(A value) : value_(Literal(value)), single_(std::same_as<A, float>) {}
   FormatArg(const char* text) : value_(std::string_view(text)) {}
   FormatArg(std::string_view text) : value_(text) {}
   FormatArg(const std::string& text) : value_(std::string_view(text)) {}
@@ -32,6 +33,7 @@ class WEFT_API FormatArg {
 
  private:
   std::variant<Literal, std::string_view, const Tensor*, std::string> value_;
+  bool single_ = false;  // the number was a float, and as few digits identify it
 };
 
 WEFT_API std::string format_list(std::string_view text, std::span<const FormatArg> args);

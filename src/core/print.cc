@@ -67,8 +67,9 @@ void pad(std::string& out, std::string text, const FieldSpec& spec, bool number)
   const auto width = static_cast<std::size_t>(spec.width);
   if (text.size() < width) {
     const std::size_t missing = width - text.size();
-    if (number && spec.zeros && spec.align == 0) {
-      text.insert(text[0] == '-' || text[0] == '+' || text[0] == ' ' ? 1u : 0u, missing, '0');
+    const std::size_t digits = text[0] == '-' || text[0] == '+' || text[0] == ' ' ? 1 : 0;
+    if (number && spec.zeros && spec.align == 0 && text[digits] >= '0' && text[digits] <= '9') {  // neither inf nor nan
+      text.insert(digits, missing, '0');
     } else {
       const char align = spec.align != 0 ? spec.align : number ? '>' : '<';
       const std::size_t left = align == '>' ? missing : align == '^' ? missing / 2 : 0;
@@ -87,33 +88,45 @@ std::string real_text(double value, const FieldSpec& spec) {
   return text;
 }
 
-void append_number(std::string& out, Literal number, const FieldSpec& spec) {
+// Shows the sign of what is not negative, where the format asks for it.
+std::string with_sign(std::string text, const FieldSpec& spec) {
+  if (spec.sign != '-' && text[0] != '-') text.insert(0, 1, spec.sign);
+  return text;
+}
+
+std::string shortest(double value, bool single) {
+  char text[64];
+  char* const end = text + sizeof text;
+  return {text, single ? std::to_chars(text, end, static_cast<float>(value)).ptr : std::to_chars(text, end, value).ptr};
+}
+
+void append_number(std::string& out, Literal number, const FieldSpec& spec, bool single = false) {
   const bool floats = std::string_view("eEfFgG").find(spec.type) != std::string_view::npos && spec.type != 0;
   if (number.kind == Kind::boolean && spec.type == 0) return pad(out, number.integer ? "true" : "false", spec, false);
   if (number.kind == Kind::floating || floats || spec.precision >= 0) {
     const double value = number.kind == Kind::floating ? number.real : number.wide ? static_cast<double>(static_cast<std::uint64_t>(number.integer)) : static_cast<double>(number.integer);
-    if (spec.type == 0 && spec.precision < 0) {
-      char text[64];
-      return pad(out, {text, std::to_chars(text, text + sizeof text, value).ptr}, spec, true);
-    }
+    if (spec.type == 0 && spec.precision < 0) return pad(out, with_sign(shortest(value, single), spec), spec, true);
     return pad(out, real_text(value, spec), spec, true);
   }
   if (spec.type != 0 && spec.type != 'd' && spec.type != 'x') fail(std::string("an integer cannot be shown as '") + spec.type + "'; use d, x, e, f or g.");
   std::string text;
   if (spec.type == 'x') {
+    const bool negative = number.integer < 0 && !number.wide;
+    const auto bits = static_cast<unsigned long long>(number.integer);
     char hex[32];
-    std::snprintf(hex, sizeof hex, "%llx", static_cast<unsigned long long>(number.integer));
+    std::snprintf(hex, sizeof hex, "%s%llx", negative ? "-" : "", negative ? 0 - bits : bits);
     text = hex;
   } else {
     text = number.wide ? std::to_string(static_cast<std::uint64_t>(number.integer)) : std::to_string(number.integer);
-    if (spec.sign != '-' && text[0] != '-') text.insert(0, 1, spec.sign);
   }
-  pad(out, text, spec, true);
+  pad(out, with_sign(std::move(text), spec), spec, true);
 }
 
-void append_tensor(std::string& out, const Tensor& tensor, const FieldSpec& spec) {
-  const bool one_number = tensor.defined() && tensor.is_concrete() && tensor.rank() == 0;
-  if (!one_number || (spec.type == 0 && spec.precision < 0)) return pad(out, tensor.str(), spec, one_number);
+void append_tensor(std::string& out, const Tensor& tensor, const FieldSpec& spec, std::string_view text) {
+  const bool valued = tensor.defined() && tensor.is_concrete();
+  if (!valued || (spec.type == 0 && spec.precision < 0)) return pad(out, tensor.str(), spec, valued && tensor.rank() == 0);
+  if (tensor.size() != 1)
+    fail("a tensor " + tensor.spec().str() + " cannot be shown as \"" + std::string(text) + "\"; only one element can, use {} for the whole.");
   const DType dtype = tensor.dtype();
   if (dtype == bool_) append_number(out, Literal(tensor.item<bool>()), spec);
   else if (dtype == u64) append_number(out, Literal(tensor.item<std::uint64_t>()), spec);
@@ -125,8 +138,8 @@ void append_tensor(std::string& out, const Tensor& tensor, const FieldSpec& spec
 
 void FormatArg::append(std::string& out, std::string_view text) const {
   const FieldSpec spec = parse(text);
-  if (const Literal* number = std::get_if<Literal>(&value_)) return append_number(out, *number, spec);
-  if (const auto* tensor = std::get_if<const Tensor*>(&value_)) return append_tensor(out, **tensor, spec);
+  if (const Literal* number = std::get_if<Literal>(&value_)) return append_number(out, *number, spec, single_);
+  if (const auto* tensor = std::get_if<const Tensor*>(&value_)) return append_tensor(out, **tensor, spec, text);
   const std::string* owned = std::get_if<std::string>(&value_);
   const std::string_view shown = owned != nullptr ? std::string_view(*owned) : std::get<std::string_view>(value_);
   if (spec.type != 0 && spec.type != 's') fail(std::string("text cannot be shown as '") + spec.type + "'; use {}.");
