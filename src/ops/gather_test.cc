@@ -221,6 +221,14 @@ TEST(BooleanMask, AndItsInverseAgree) {
             "boolean_unmask: x has 3 slices along axis, but mask holds at 2 places; give one slice for each.");
 }
 
+// 2^40 times nothing is nothing, and takes no time.
+TEST(BooleanMask, OfAnEmptyMaskDoesNotWalkTheOtherAxes) {
+  const std::int64_t many = std::int64_t{1} << 40;
+  const Tensor mask = zeros({0, 2}, {.dtype = bool_});
+  EXPECT_EQ(boolean_mask(zeros({many, 0, 2}), mask, {.axis = 1}).shape(), (Shape{many, 0}));
+  EXPECT_EQ(boolean_unmask(zeros({many, 0}), mask, {.axis = 1}).shape(), (Shape{many, 0, 2}));
+}
+
 TEST(Nonzero, FindsNanAndTakesScalars) {
   EXPECT_EQ(nonzero(Tensor({0.f, kNan, -0.f})).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1}));
   EXPECT_EQ(nonzero(Tensor(1.f)).shape(), (Shape{1, 0}));
