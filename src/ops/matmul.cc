@@ -124,7 +124,7 @@ void check_labels(const Infer& in, const std::string& part, bool any_sign) {
   std::string letters = part;
   if (const auto at = part.find(kEllipsis); at != std::string::npos) letters.erase(at, kEllipsis.size());
   for (const unsigned char c : letters)
-    if (!(std::isalpha(c) || (any_sign && c > ' ' && c <= '~' && c != '.' && c != '>' && c != '-')))
+    if (!(std::isalpha(c) || (any_sign && c > ' ' && c <= '~' && c != '.' && c != ',' && c != '>' && c != '-')))
       in.value_error("equation " + quoted(in.text("equation")) + " has " + quoted(part) + "; labels are letters, with \"...\" at most once.");
 }
 

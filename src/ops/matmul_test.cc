@@ -203,6 +203,12 @@ TEST(Einsum, AgreesWithOtherOps) {
   expect_close(matvec(a, noise({4}, 9)), einsum("ij,j->i", {a, noise({4}, 9)}));
 }
 
+// A comma separates operands and is no label, even where gradients may use any sign.
+TEST(Einsum, OneResultOnly) {
+  const Tensor like = zeros({3, 2, 3}), x = zeros({3});
+  expect_says(message<ValueError>([&] { einsum_like("i->i,i", like, {x}); }), "einsum_like: equation \"i->i,i\" has \"i,i\"; labels are letters");
+}
+
 TEST(Einsum, ErrorsNameTheLabel) {
   const Tensor a = zeros({2, 3}), b = zeros({4, 5});
   expect_says(message<ShapeError>([&] { einsum("ij,jk->ik", {a, b}); }), "axis 0 of xs[1] f32[4,5] is 4, but label j is 3 before; sizes must match.");
