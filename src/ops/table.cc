@@ -39,7 +39,7 @@ struct Table {
 };
 
 const Table& table() {
-  static const Table instance;
+  static const Table& instance = *new Table;  // never destroyed: static objects and threads may call ops until the very end
   return instance;
 }
 
