@@ -22,7 +22,7 @@ class WEFT_API Grad {
   Grad(IndexedSlices slices) : slices_(std::make_shared<const IndexedSlices>(std::move(slices))) {}
   bool present() const { return dense_.defined() || slices_ != nullptr; }
   bool sparse() const { return slices_ != nullptr; }
-  const IndexedSlices& slices() const { return *slices_; }  ///< REQUIRES: sparse()
+  const IndexedSlices& slices() const;                      ///< Throws StateError unless sparse().
   Tensor dense() const;                                     ///< REQUIRES: present(). A sparse one is added up into zeros.
 
  private:

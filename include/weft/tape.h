@@ -9,7 +9,8 @@
 // A tape records from its construction until `gradient` is called (a persistent one: until it is destroyed). Tapes nest; an
 // outer tape records the gradient computation of an inner one, which gives higher orders.
 //
-// Thread safety: a tape belongs to the thread that made it and records only what that thread does.
+// Thread safety: a tape belongs to the thread that made it and records only what that thread does. While that thread lives, asking it
+// elsewhere is a StateError; afterwards it no longer records and belongs to its owner.
 // Ownership: a tape holds the values it needs; a later change of anything cannot change a gradient.
 // Cost: one record for each op that touches a watched value; nothing for the others.
 #pragma once
@@ -45,8 +46,8 @@ class WEFT_API GradientTape {
   void watch(const Tensor& x, Location at = Location::here());
 
   /// The gradient of the sum of `target`'s elements with respect to `source`, with source's Spec. An unconnected source is a
-  /// GradientError unless the options say otherwise. Ends the recording unless the tape is persistent; a second call is then a
-  /// StateError.
+  /// GradientError unless the options say otherwise. Ends the recording unless the tape is persistent or the call throws; a second
+  /// call is then a StateError.
   Tensor gradient(const Tensor& target, const Tensor& source, GradientOptions options = {}, Location at = Location::here());
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Tensor>& sources, GradientOptions options = {},
                                Location at = Location::here());

@@ -170,15 +170,16 @@ void rethrow_as(const Error& error, const Op& op, const std::string& sentence, L
   if (dynamic_cast<const E*>(&error) != nullptr) throw E(op.name, sentence, at);
 }
 
-// The user called this op: what shapes, memory and the parts of an expanded row refuse, it refuses.
-[[noreturn]] void rethrow_in_name_of(const Op& op, Location at) {
+}  // namespace
+
+void rethrow_in_name_of(const Op& op, Location at, const std::string& where) {
   try {
     throw;
   } catch (const Error& error) {
     const bool nameless = error.op().empty() || error.op() == "shape" || error.op() == "tensor";
-    const bool part = op.expand != nullptr && error.op() != op.name;
+    const bool part = !where.empty() || (op.expand != nullptr && error.op() != op.name);
     if (!nameless && !part) throw;
-    const std::string sentence = nameless && !error.op().empty() ? error.message().substr(error.op().size() + 2) : error.message();
+    const std::string sentence = where + (nameless && !error.op().empty() ? error.message().substr(error.op().size() + 2) : error.message());
     rethrow_as<ShapeError>(error, op, sentence, at);
     rethrow_as<DtypeError>(error, op, sentence, at);
     rethrow_as<IndexError>(error, op, sentence, at);
@@ -190,11 +191,21 @@ void rethrow_as(const Error& error, const Op& op, const std::string& sentence, L
   }
 }
 
-}  // namespace
-
 Interpreter* Interpreter::top() { return stack_top; }
 
+// An interpreter that is still installed when its thread ends is removed then: it may outlive the thread.
+struct Interpreter::EndOfThread {
+  ~EndOfThread() {
+    while (Interpreter* const last = stack_top) {
+      stack_top = last->below_;
+      if (last->left_.exchange(true)) delete last;  // otherwise the owner may delete it from now on
+    }
+  }
+};
+
 void Interpreter::install() {
+  static thread_local EndOfThread end_of_thread;
+  static_cast<void>(end_of_thread);
   below_ = stack_top;
   stack_top = this;
   installed_ = true;
@@ -206,6 +217,19 @@ void Interpreter::remove() {
   if (*link == nullptr) throw InternalError("an interpreter was removed from a thread that did not install it");
   *link = below_;
   installed_ = false;
+}
+
+bool Interpreter::installed_here() const {
+  const Interpreter* at = stack_top;
+  while (at != nullptr && at != this) at = at->below_;
+  return at != nullptr;
+}
+
+void Interpreter::retire(std::unique_ptr<Interpreter> interpreter) {
+  if (!interpreter->installed_) return;
+  if (interpreter->installed_here()) return interpreter->remove();
+  Interpreter* const shared = interpreter.release();
+  if (shared->left_.exchange(true)) delete shared;
 }
 
 void Interpreter::delegate(Call call, Tensors& outputs) {

@@ -1,6 +1,9 @@
 // apply: the one place through which every op call goes, and the interpreters behind it.
 #pragma once
 
+#include <atomic>
+#include <memory>
+
 #include "core/op.h"
 
 namespace weft::inline v0 {
@@ -14,7 +17,7 @@ struct Call {
 };
 
 /// What a call means now. The top of the thread's stack decides; an empty stack means eager execution. An interpreter
-/// belongs to the thread that installed it and is removed there, in any order.
+/// belongs to the thread that installed it and is removed there, in any order, or when that thread ends.
 class Interpreter {
  public:
   virtual ~Interpreter() = default;
@@ -23,11 +26,15 @@ class Interpreter {
   static Interpreter* top();
   void install();
   void remove();  // REQUIRES: installed on this thread
-  bool installed() const { return installed_; }
+  bool installed() const { return installed_ && !left_; }
+  bool installed_here() const;  // on this thread
+  /// Ends it on any thread. If another one has it installed, the last of the two deletes it: that thread, when it ends, or this call.
+  static void retire(std::unique_ptr<Interpreter> interpreter);
 
  protected:
   /// Hands a call to the interpreter below this one.
   void delegate(Call call, Tensors& outputs);
+  bool retired() const { return left_.load(std::memory_order_relaxed); }
 
   /// Makes `interpreter` the top for a scope (null: eager).
   class Scope {
@@ -42,14 +49,20 @@ class Interpreter {
   };
 
  private:
+  struct EndOfThread;
   Interpreter* below_ = nullptr;
-  bool installed_ = false;
+  std::atomic<bool> installed_ = false;  // and not removed since, except by the end of its thread
+  std::atomic<bool> left_ = false;       // set by the first to go while it is installed, the thread or the owner
 };
 
 /// Every op call: adapts literals to the tensors beside them, then asks the top of the stack. Appends the results to `outputs` (empty before), or throws and changes nothing.
 void apply(Call call, Tensors& outputs);
 /// The same for rows with one output.
 Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Location at);
+
+/// Throws the error being handled again, as one of `op`, called at `at`: what its parts, shapes or memory refuse, it refuses.
+/// `where` says which parts, if not those of an expanded row: "in its gradient ".
+[[noreturn]] void rethrow_in_name_of(const Op& op, Location at, const std::string& where = {});
 
 /// Checks a call against its row: dtypes, attributes, then `.infer`.
 /// Returns the Specs of the outputs. The same in every mode.

@@ -37,6 +37,11 @@ Tensor Grad::dense() const {
   return scatter_rows(slices_->indices, slices_->values, slices_->like);
 }
 
+const IndexedSlices& Grad::slices() const {
+  if (!sparse()) throw StateError("slices", "this gradient is not sparse; ask for dense() instead.", {});
+  return *slices_;
+}
+
 Tensor Backward::dy(std::size_t i) const { return dys[i].present() ? dys[i].dense() : zeros_like(outputs[i]); }
 
 std::int32_t NodeIds::find(const Node* node) const {
@@ -80,7 +85,13 @@ void TapeRecords::drop_last() {
   blocks_[size_ / kBlock][size_ % kBlock] = TapeRecord();
 }
 
+void GradientTape::Recorder::require_own_thread(const char* what, Location at) const {
+  if (installed() && !installed_here())
+    throw StateError(what, "this tape belongs to another thread, which still records on it; use it there.", at);
+}
+
 void GradientTape::Recorder::watch(const Tensor& x, Location at) {
+  require_own_thread("watch", at);
   if (!x.defined()) throw ValueError("watch", "x is an empty Tensor handle; assign a value to it first.", at);
   if (!is_floating(x.dtype()))
     throw GradientError("watch", "x is " + x.spec().str() + "; only floating values have gradients, cast it.", at);
@@ -96,7 +107,7 @@ void GradientTape::Recorder::apply(Call call, Tensors& outputs) {
     ids.emplace_back(ids_.find(input.node()));
     followed = followed || ids.back() >= 0;
   }
-  if (!followed || call.op.is(kNoGradient)) return delegate(call, outputs);
+  if (!followed || call.op.is(kNoGradient) || retired()) return delegate(call, outputs);
   if (call.op.grad == nullptr && call.op.expand != nullptr) {  // differentiated through its parts: record those
     validate(call, check(call));
     for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
@@ -158,7 +169,12 @@ std::vector<Grad> GradientTape::Recorder::reverse(const std::vector<bool>& neede
     if (!arrived || !wanted_any) continue;
     if (record.op->grad == nullptr)
       throw GradientError(record.op->name, "this op has no gradient; stop the gradient before it or use another op.", record.at);
-    const Grads dxs = record.op->grad(Backward{{*record.op, record.attrs, record.at}, record.input_values(), record.output_values(), dys, wanted});
+    Grads dxs;
+    try {
+      dxs = record.op->grad(Backward{{*record.op, record.attrs, record.at}, record.input_values(), record.output_values(), dys, wanted});
+    } catch (...) {
+      rethrow_in_name_of(*record.op, record.at, "in its gradient ");
+    }
     for (std::size_t i = 0; i < dxs.size() && i < wanted.size(); ++i) {
       if (!wanted[i] || !dxs[i].present()) continue;
       Grad& slot = adjoints[static_cast<std::size_t>(record.input_ids()[i])];
@@ -170,7 +186,9 @@ std::vector<Grad> GradientTape::Recorder::reverse(const std::vector<bool>& neede
 
 std::vector<Grad> GradientTape::Recorder::gradients(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources,
                                                     const GradientOptions& options, Location at) {
+  require_own_thread("gradient", at);
   if (spent) throw StateError("gradient", "this tape has already answered once; make it persistent to ask again.", at);
+  if (options.unconnected > Unconnected::kNone) throw ValueError("gradient", "unconnected is not one of Unconnected's values; name one of those.", at);
   if (targets.empty()) throw ValueError("gradient", "targets is an empty list; give at least one tensor.", at);
   const std::vector<Tensor>& seeds = options.output_gradients;
   if (!seeds.empty() && seeds.size() != targets.size())
@@ -187,11 +205,21 @@ std::vector<Grad> GradientTape::Recorder::gradients(const std::vector<Tensor>& t
     if (!is_floating(source.dtype()))
       throw GradientError("gradient", "source is " + source.spec().str() + "; only floating values have gradients, cast it.", at);
   }
-  if (!persistent) {
-    spent = true;
-    if (installed()) remove();
+  const bool ends = !persistent && installed();
+  if (ends) remove();
+  try {
+    std::vector<Grad> result = answer(targets, sources, options, at);
+    spent = !persistent;
+    return result;
+  } catch (...) {
+    if (ends) install();  // an error leaves the tape as it was
+    throw;
   }
+}
 
+std::vector<Grad> GradientTape::Recorder::answer(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources,
+                                                 const GradientOptions& options, Location at) const {
+  const std::vector<Tensor>& seeds = options.output_gradients;
   const std::vector<bool> needed = reachable_from(sources);
   std::vector<Grad> adjoints(needed.size());
   for (std::size_t i = 0; i < targets.size(); ++i) {

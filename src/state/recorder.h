@@ -67,6 +67,8 @@ class GradientTape::Recorder final : public Interpreter {
   bool spent = false;  // a tape that is not persistent has answered
 
  private:
+  void require_own_thread(const char* what, Location at) const;
+  std::vector<Grad> answer(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources, const GradientOptions& options, Location at) const;
   // One slot for each id: what has arrived at that value so far.
   std::vector<Grad> reverse(const std::vector<bool>& needed, std::vector<Grad> adjoints) const;
   std::vector<bool> reachable_from(const std::vector<Tensor>& sources) const;

@@ -82,6 +82,71 @@ TEST(Tape, BelongsToItsThread) {
   EXPECT_FALSE(tape.gradient(elsewhere, x, {.unconnected = Unconnected::kNone}).defined());
 }
 
+// Asked elsewhere it refuses, and is as usable as before.
+TEST(Tape, RefusesOtherThreads) {
+  const Tensor x = 3.f;
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  std::thread([&] {
+    EXPECT_THROW(tape.gradient(y, x), StateError);
+    EXPECT_THROW(tape.watch(x), StateError);
+  }).join();
+  EXPECT_EQ(number(tape.gradient(y, x)), 6.f);
+}
+
+TEST(Tape, MayOutliveItsThread) {
+  const Tensor x = 3.f;
+  std::unique_ptr<GradientTape> tape;
+  Tensor y;
+  std::thread([&] {
+    tape = std::make_unique<GradientTape>();
+    tape->watch(x);
+    y = x * x;
+  }).join();
+  EXPECT_EQ(number(tape->gradient(y, x)), 6.f);
+}
+
+TEST(Tape, MayEndOnAnotherThread) {
+  const Tensor x = 3.f;
+  std::thread([&] {
+    auto tape = std::make_unique<GradientTape>();
+    tape->watch(x);
+    std::thread([&] { tape.reset(); }).join();
+    EXPECT_EQ(number(x * x), 9.f);
+  }).join();
+}
+
+// Errors leave everything as it was.
+TEST(Tape, AFailedQuestionMayBeAskedAgain) {
+  const Tensor x = 3.f, other = 4.f;
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_THROW(tape.gradient(y, other), GradientError);
+  const Tensor z = y * x;  // still recorded
+  EXPECT_EQ(number(tape.gradient(z, x)), 27.f);
+  EXPECT_THROW(tape.gradient(z, x), StateError);
+  EXPECT_EQ(Interpreter::top(), nullptr);
+}
+
+// What a gradient's ops refuse is said about the op that the program called, at the line where it did.
+TEST(Tape, ErrorsInAGradientNameTheOpAndItsLine) {
+  const Tensor x = {{1.f, 2.f}, {2.f, 4.f}};
+  GradientTape tape;
+  tape.watch(x);
+  const int line = __LINE__ + 1;
+  const Tensor y = det(x);
+  try {
+    tape.gradient(y, x);
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.op(), "det");
+    EXPECT_EQ(error.message(), "det: in its gradient inv: x is singular: pivot 1 is 0; it must be invertible.");
+    EXPECT_EQ(error.location().line, line);
+  }
+}
+
 // The tape holds the values it needs: they outlive the handles of the program.
 TEST(Tape, HoldsWhatItNeeds) {
   Tensor x = {1.f, 2.f, 3.f, 4.f, 5.f};

@@ -6,9 +6,7 @@ namespace weft::inline v0 {
 
 GradientTape::GradientTape(TapeOptions options) : recorder_(std::make_unique<Recorder>(options)) { recorder_->install(); }
 
-GradientTape::~GradientTape() {
-  if (recorder_->installed()) recorder_->remove();
-}
+GradientTape::~GradientTape() { Interpreter::retire(std::move(recorder_)); }
 
 void GradientTape::watch(const Tensor& x, Location at) { recorder_->watch(x, at); }
 

@@ -186,6 +186,7 @@ TEST(Tape, UnconnectedSourcesAreErrorsZerosOrNothing) {
   const Tensor zeros = tape.gradient(y, other, {.unconnected = Unconnected::kZeros});
   EXPECT_EQ(zeros.spec(), other.spec());
   EXPECT_EQ(number(zeros), 0.f);
+  EXPECT_THROW(tape.gradient(y, other, {.unconnected = static_cast<Unconnected>(9)}), ValueError);
 }
 
 // SEMANTICS 64, as section 0 decides: integers are an error that says so.
@@ -346,6 +347,11 @@ TEST(Tape, SparseGradientsJoinOrBecomeDense) {
   EXPECT_FALSE(mixed.sparse());
   EXPECT_EQ(mixed.dense().to_vector<float>(), Floats({101, 101, 100, 100}));
   EXPECT_EQ(tape.gradient(a, x).to_vector<float>(), Floats({1, 1, 0, 0}));
+}
+
+TEST(Grad, SlicesOfADenseOneAreRefused) {
+  EXPECT_THROW(Grad().slices(), StateError);
+  EXPECT_THROW(Grad(Tensor(1.f)).slices(), StateError);
 }
 
 }  // namespace
