@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Measures Weft beside the limits of the machine.
+
+usage: scripts/bench [ID...] [--json FILE] [--quick] [--rounds N] [--list]
+
+  ID            only these workloads (see --list); all of them otherwise
+  --json FILE   writes the rows: id, case, ours_ns, limit_ns, of_limit, peers (name -> ns, ratio, low, high)
+  --quick       few short rounds: shows that everything runs, not how fast
+  --rounds N    rounds for each row, 15 otherwise
+
+A ratio is ours / theirs, the median over rounds with its 95 % interval: below 1 we are faster. See protocol.h and measure.py.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from contestant import Contestant, Declined
+from measure import Protocol, measure
+from suite import CASES, IDS
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, "build", "release")
+LOGS = os.path.join(ROOT, "build", "bench")
+THREADS = 2  # the cores that every contestant may use
+
+
+def arguments():
+    parser = argparse.ArgumentParser("scripts/bench", usage=__doc__.split("\n\n")[1].removeprefix("usage: "), add_help=False)
+    parser.add_argument("ids", nargs="*")
+    for flag in ("--quick", "--list", "--help", "-h"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--json")
+    parser.add_argument("--rounds", type=int)
+    options = parser.parse_args()
+    if options.help or options.h:
+        print(__doc__.strip())
+        sys.exit()
+    if options.list:
+        for case in CASES:
+            print(f"{case.id:4}  {case.name}")
+        print("T19   size on disk")
+        sys.exit()
+    unknown = [id for id in options.ids if id not in IDS]
+    if unknown:
+        parser.error(f"there is no workload {' '.join(unknown)}; known: {' '.join(IDS)}")
+    if options.rounds is not None and options.rounds < 1:
+        parser.error("--rounds needs a positive number")
+    return options
+
+
+def untimed(id, name):
+    return {"id": id, "case": name, "ours_ns": None, "limit_ns": None, "of_limit": None, "peers": {}}
+
+
+def sizes(peers):
+    """The row of T19: bytes on disk of the stripped library, and of what each peer installs."""
+    library = os.path.realpath(f"{BUILD}/libweft.so")
+    with tempfile.NamedTemporaryFile() as stripped:
+        subprocess.run(["strip", "-o", stripped.name, library], check=True)
+        ours = os.path.getsize(stripped.name)
+    row = {**untimed("T19", "library on disk, stripped, bytes"), "ours_bytes": ours}
+    for peer in peers:
+        if peer.bytes:
+            row["peers"][peer.name] = {"bytes": peer.bytes, "ratio": round(ours / peer.bytes, 6)}
+    return row
+
+
+def print_row(row, peers):
+    if row.get("failed"):
+        print(f"{row['id']:4} {row['case']:52} not measured: {row['failed']}")
+        return
+    if row["ours_ns"] is None:
+        print(f"{row['id']:4} {row['case']:52} {row['ours_bytes']:>12} {'':>12} {'':>8}", end="")
+    else:
+        print(f"{row['id']:4} {row['case']:52} {row['ours_ns']:12.1f} {row['limit_ns']:12.1f} {100 * row['of_limit']:7.1f}%", end="")
+    for peer in peers:
+        entry = row["peers"].get(peer.name, {})
+        text = f"{entry['ratio']:.3g}" if "ratio" in entry else "void" if "void" in entry else "-"
+        print(f" {text:>{len(peer.name)}}", end="")
+    notes = [f"discarded rounds: {row['discarded']}"] if row.get("discarded") else []
+    if row.get("other_load", 0) > 0.05:
+        notes.append(f"other programs used {100 * row['other_load']:.0f} % of the machine")
+    notes += [f"{name}: void, {entry['void']}" for name, entry in row["peers"].items() if "void" in entry]
+    print(f"   ({'; '.join(notes)})" if notes else "", flush=True)
+
+
+def write_json(path, rows):
+    """After every row, so that a run that is cut short keeps what it has."""
+    with open(f"{path}.new", "w") as file:
+        file.write("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+    os.replace(f"{path}.new", path)
+
+
+def run(options):
+    cores = sorted(os.sched_getaffinity(0))[:THREADS]
+    os.sched_setaffinity(0, cores)  # the children inherit it
+    os.makedirs(LOGS, exist_ok=True)
+    ours = [Contestant("Weft", [f"{BUILD}/weft_bench"], log=f"{LOGS}/weft.log")]
+    limit = [Contestant("limit", [f"{BUILD}/weft_limit"], log=f"{LOGS}/limit.log")]
+    peers = []
+    protocol = Protocol.quick() if options.quick else Protocol()
+    if options.rounds:
+        protocol = dataclasses.replace(protocol, rounds=options.rounds)
+
+    rows, chosen = [], options.ids or IDS
+    print(f"{'id':4} {'case':52} {'ours ns':>12} {'limit ns':>12} {'of limit':>8}", *(peer.name for peer in peers), flush=True)
+    try:
+        for case in (case for case in CASES if case.id in chosen):
+            try:
+                rows.append(measure(case, ours, limit, {peer.name: peer.variants for peer in peers}, protocol))
+            except Declined as why:
+                rows.append({**untimed(case.id, case.name), "failed": str(why)})
+            print_row(rows[-1], peers)
+            if options.json:
+                write_json(options.json, rows)
+        if "T19" in chosen:
+            rows.append(sizes(peers))
+            print_row(rows[-1], peers)
+            if options.json:
+                write_json(options.json, rows)
+        return rows
+    finally:
+        for contestant in ours + limit + [variant for peer in peers for variant in peer.variants]:
+            contestant.end()
+
+
+def main():
+    options = arguments()
+    rows = run(options)
+    return any(row.get("failed") for row in rows)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

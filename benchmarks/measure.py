@@ -1,0 +1,167 @@
+"""One row: contestants in interleaved rounds, ratios within each round, medians and intervals over the rounds."""
+import os
+import random
+import statistics
+import time
+from dataclasses import dataclass
+
+from contestant import Declined
+
+STEAL = 0.01      # rounds in which the host took more than this of the machine do not count
+AGREEMENT = 1e-3  # results of contestants differ at most by this, relative to the size of the result
+
+
+@dataclass(frozen=True)
+class Protocol:
+    rounds: int = 15
+    block: float = 0.05     # seconds at least
+    warm_up: float = 5      # seconds at most
+    patience: float = 120   # seconds for the rounds of a row; after that three rounds are enough
+
+    @staticmethod
+    def quick():
+        return Protocol(rounds=3, block=0.01, warm_up=0.2, patience=15)
+
+
+class Cpu:
+    """Shares of the machine's time since the last look: stolen by the host, and used by programs that are not ours."""
+
+    def __init__(self, contestants):
+        self.contestants = contestants
+        self.look()
+
+    def look(self):
+        with open("/proc/stat") as file:
+            ticks = [int(word) for word in file.readline().split()[1:9]]
+        own = sum(c.cpu_seconds() for c in self.contestants) + sum(os.times()[:2])
+        busy = (sum(ticks) - ticks[3] - ticks[4] - ticks[7]) / os.sysconf("SC_CLK_TCK")
+        self.at, before = (sum(ticks), ticks[7], busy - own), getattr(self, "at", (0, 0, 0))
+        total, stolen, others = (now - then for now, then in zip(self.at, before))
+        total = max(total, 1)
+        return stolen / total, max(0, others * os.sysconf("SC_CLK_TCK") / total)
+
+
+def interval(ratios, level=0.95, resamples=2000):
+    """The bootstrap interval of the median."""
+    draw = random.Random(0)
+    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(resamples))
+    edge = int(resamples * (1 - level) / 2)
+    return medians[edge], medians[-1 - edge]
+
+
+def summary(ratios):
+    low, high = interval(ratios)
+    return {"ratio": round(statistics.median(ratios), 4), "low": round(low, 4), "high": round(high, 4)}
+
+
+def disagreement(ours, theirs):
+    """Why two checks differ, or nothing."""
+    if len(ours) != len(theirs):
+        return f"{len(theirs)} results instead of {len(ours)}"
+    for which, (a, b) in enumerate(zip(ours, theirs)):
+        if len(a) != len(b):
+            return f"result {which} has another size"
+        for x, y in zip(a, b):
+            if not abs(x - y) <= AGREEMENT * max(abs(x), abs(y), a[0]):  # written so that NaN differs
+                return f"result {which} has {y:.6g} where ours has {x:.6g}"
+    return None
+
+
+def warm_up(contestant, case, protocol):
+    """Runs until three blocks in a row agree within 2 %; returns how many repetitions make a block, and their time each."""
+    deadline, count, times = time.monotonic() + protocol.warm_up, 1, []
+    while True:
+        each = max(contestant.run(count) / count, 0.1)
+        wanted = max(1, int(protocol.block * 1e9 / each) + 1)
+        if case.many_calls:
+            wanted = max(wanted, min(1_000_000, int(1e9 * min(1, 20 * protocol.block) / each)))
+        if count < wanted * 0.8:
+            count, times = min(wanted, count * 100), []
+        else:
+            times.append(each)
+            if len(times) >= 3 and max(times[-3:]) < 1.02 * min(times[-3:]):
+                break
+        if time.monotonic() > deadline and count >= wanted * 0.5:
+            break
+    return count, min(times[-3:] or [each])
+
+
+class Entry:
+    """A contestant in one row: the fastest of its variants, ready to run blocks."""
+
+    def __init__(self, variants, case, protocol, prepare):
+        prepared, reasons = [], []
+        for contestant in variants:
+            try:
+                begin = time.monotonic()
+                contestant.ask(prepare)
+                count, each = warm_up(contestant, case, protocol)
+                prepared.append((each, count, contestant, contestant.check(), time.monotonic() - begin))
+            except Declined as why:
+                reasons.append(str(why))
+        if not prepared:
+            raise Declined(reasons[0])
+        self.each, self.count, self.contestant, self.values, _ = min(prepared, key=lambda entry: entry[0])
+        self.times = []
+
+    def block(self):
+        return self.contestant.run(self.count) / self.count
+
+
+def measure(case, ours, limit, peers, protocol):
+    """The row of a case. `ours`, `limit` and each of `peers` (by name) are lists of variants."""
+    row = {"id": case.id, "case": case.name, "peers": {}}
+    me = Entry(ours, case, protocol, case.prepare)
+    others = {"": Entry(limit, case, protocol, case.prepare_limit)}
+    for name, variants in peers.items():
+        try:
+            entry = Entry(variants, case, protocol, case.prepare)
+            why = disagreement(me.values, entry.values)
+            if why:
+                row["peers"][name] = {"void": why}
+            else:
+                others[name] = entry
+        except Declined as why:
+            row["peers"][name] = {"not_measured": str(why)}
+
+    kept, tried, deadline, load = [], [], time.monotonic() + protocol.patience, []
+    cpu = Cpu([me.contestant, *(entry.contestant for entry in others.values())])
+    order = list(others)
+    while len(kept) < protocol.rounds and len(tried) < 2 * protocol.rounds:
+        cpu.look()
+        pairs = {}
+        turn = len(tried) % len(order)
+        for name in order[turn:] + order[:turn]:
+            try:
+                if len(tried) % 2:
+                    theirs, mine = others[name].block(), me.block()
+                else:
+                    mine, theirs = me.block(), others[name].block()
+                pairs[name] = (mine, theirs)
+            except Declined as why:
+                if not name or not me.contestant.child:
+                    raise
+                row["peers"][name] = {"not_measured": str(why)}
+                order.remove(name)
+        stolen, foreign = cpu.look()
+        tried.append(pairs)
+        load.append(foreign)
+        if stolen <= STEAL:
+            kept.append(pairs)
+        if time.monotonic() > deadline and len(tried) >= min(3, protocol.rounds):
+            break
+    rounds = kept or tried  # a host that steals all the time: better a doubtful row that says so than none
+    row |= {"rounds": len(rounds), "discarded": len(tried) - len(kept), "other_load": round(statistics.median(load), 3)}
+
+    row["ours_ns"] = round(statistics.median(mine for pairs in rounds for mine, _ in pairs.values()), 2)
+    row["limit_ns"] = round(statistics.median(pairs[""][1] for pairs in rounds), 2)
+    row["of_limit"] = summary([theirs / mine for mine, theirs in (pairs[""] for pairs in rounds)])["ratio"]
+    for name in order:
+        if name:
+            found = [pairs[name] for pairs in rounds if name in pairs]
+            entry = {"ns": round(statistics.median(theirs for _, theirs in found), 2)}
+            entry |= summary([mine / theirs for mine, theirs in found])
+            if others[name].contestant.variant:
+                entry["variant"] = others[name].contestant.variant
+            row["peers"][name] = entry
+    return row

@@ -1,0 +1,117 @@
+// weft_bench: Weft as a contestant. Every workload is what a user would write.
+#include <weft/weft.h>
+
+#include <map>
+#include <stdexcept>
+
+#include "protocol.h"
+
+namespace {
+
+using bench::Workload;
+using namespace weft;
+using Tensors = std::vector<Tensor>;
+using Op = std::function<Workload(const Tensors&)>;
+
+std::vector<float> elements(const Tensor& x) { return x.to_vector<float>(); }
+std::vector<std::vector<float>> results(const Tensor& y) { return {elements(y)}; }
+std::vector<std::vector<float>> results(const Tensors& ys) {
+  std::vector<std::vector<float>> all;
+  for (const Tensor& y : ys) all.push_back(elements(y));
+  return all;
+}
+
+// A function of the inputs as a workload. The loop is instantiated with the function, so that nothing but the call is repeated.
+template <class F>
+Op op(F f) {
+  return [f](const Tensors& x) -> Workload {
+    return {[f, x](long count) {
+              for (long i = 0; i < count; ++i) bench::keep(f(x));
+            },
+            [f, x] { return results(f(x)); }};
+  };
+}
+
+// Forward and backward: f of all inputs but the last, which is the gradient of the result. Gives the result and the gradients of the
+// floating inputs.
+template <class F>
+Op both_ways(F f) {
+  return op([f](const Tensors& x) {
+    Tensors sources;
+    for (std::size_t i = 0; i + 1 < x.size(); ++i)
+      if (x[i].dtype() == f32) sources.push_back(x[i]);
+    GradientTape tape;
+    for (const Tensor& source : sources) tape.watch(source);
+    const Tensor y = f(x);
+    Tensors all = tape.gradient(y, sources, {.output_gradients = {x.back()}});
+    all.insert(all.begin(), y);
+    return all;
+  });
+}
+
+// A tape in real use holds hundreds of records, not millions: each one lives for up to 1,000 adds.
+Workload recorded_add(const Tensors& x) {
+  return {[x](long count) {
+            for (long done = 0; done < count; done += 1000) {
+              GradientTape tape;
+              tape.watch(x[0]);
+              for (long i = done; i < std::min(done + 1000, count); ++i) bench::keep(x[0] + x[1]);
+            }
+          },
+          [x] { return results(x[0] + x[1]); }};
+}
+
+auto softmax_last = [](const Tensors& x) { return softmax(x[0]); };
+auto norm_last = [](const Tensors& x) { return layer_norm(x[0], x[1], x[2]); };
+auto cross_entropy = [](const Tensors& x) { return sparse_softmax_cross_entropy(x[0], x[1]); };
+auto gelu_exact = [](const Tensors& x) { return gelu(x[0]); };
+
+const std::map<std::string, Op>& ops() {
+  static const std::map<std::string, Op> table = {
+      {"add", op([](const Tensors& x) { return x[0] + x[1]; })},
+      {"recorded_add", recorded_add},
+      {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
+      {"relu", op([](const Tensors& x) { return relu(x[0]); })},
+      {"expression", op([](const Tensors& x) { return relu(x[0] * x[3] + x[1]) * x[3] + x[2] * x[4]; })},
+      {"exp", op([](const Tensors& x) { return exp(x[0]); })},
+      {"log", op([](const Tensors& x) { return log(x[0]); })},
+      {"tanh", op([](const Tensors& x) { return tanh(x[0]); })},
+      {"erf", op([](const Tensors& x) { return erf(x[0]); })},
+      {"gelu", op(gelu_exact)},
+      {"gelu_both", both_ways(gelu_exact)},
+      {"softmax", op(softmax_last)},
+      {"softmax_both", both_ways(softmax_last)},
+      {"softmax_backward", op([](const Tensors& x) { return softmax_backward(x[0], x[1]); })},
+      {"layer_norm", op(norm_last)},
+      {"layer_norm_both", both_ways(norm_last)},
+      {"cross_entropy", op(cross_entropy)},
+      {"cross_entropy_both", both_ways(cross_entropy)},
+      {"sum_axis_0", op([](const Tensors& x) { return sum(x[0], {.axis = 0}); })},
+      {"sum_axis_1", op([](const Tensors& x) { return sum(x[0], {.axis = 1}); })},
+      {"sum_all", op([](const Tensors& x) { return sum(x[0]); })},
+      {"matmul", op([](const Tensors& x) { return matmul(x[0], x[1]); })},
+      {"conv", op([](const Tensors& x) { return conv2d(x[0], x[1], {.padding = Padding::kSame}); })},
+      {"conv_input", op([](const Tensors& x) { return conv_backward_input(x[0], x[1], x[2], {.padding = Padding::kSame}); })},
+      {"conv_filter", op([](const Tensors& x) { return conv_backward_filter(x[0], x[1], x[2], {.padding = Padding::kSame}); })},
+  };
+  return table;
+}
+
+Workload make(const std::string& name, const std::vector<std::string>& words) {
+  if (name == "start") return bench::start_this_program();
+  const auto found = ops().find(name);
+  if (found == ops().end()) throw std::runtime_error("there is no workload " + name);
+  Tensors inputs;
+  unsigned seed = 0;
+  for (const bench::Input& input : bench::parse_inputs(words)) {
+    Shape shape;
+    for (const std::int64_t size : input.shape) shape.append(size);
+    ++seed;
+    inputs.push_back(input.is_float ? Tensor(input.floats(seed), shape) : Tensor(input.integers(seed), shape));
+  }
+  return found->second(inputs);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::serve(argc, argv, "this tree", make); }

@@ -1,0 +1,151 @@
+"""The workloads: ids as in docs/benchmarks.md, inputs, and what no machine can avoid for them.
+
+A workload is an op that every contestant implements under that name, and its inputs. `limit` counts what must happen at least: calls, bytes
+read, bytes written, floating-point operations; benchmarks/limit.cc turns that into a time on this machine.
+"""
+from dataclasses import dataclass
+from math import prod
+
+
+@dataclass(frozen=True)
+class Input:
+    shape: tuple
+    low: float = -1
+    high: float = 1
+    dtype: str = "f32"
+
+    @property
+    def bytes(self):
+        return 4 * prod(self.shape)
+
+    def __str__(self):
+        return f"{self.dtype}:{'x'.join(map(str, self.shape)) or 'scalar'}:{self.low}:{self.high}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    calls: int = 1
+    read: int = 0
+    written: int = 0
+    flops: int = 0
+
+    def __str__(self):
+        return f"limit {self.calls} {self.read} {self.written} {self.flops}"
+
+
+@dataclass(frozen=True)
+class Case:
+    id: str
+    name: str
+    op: str
+    inputs: tuple
+    limit: Limit
+    many_calls: bool = False  # so short that a block must hold a million of them
+
+    @property
+    def prepare(self):
+        return " ".join(["prepare", self.op, *map(str, self.inputs)])
+
+    @property
+    def prepare_limit(self):
+        return f"prepare {self.limit}" if self.limit else self.prepare
+
+
+def f32(*shape, low=-1, high=1):
+    return Input(shape, low, high)
+
+
+def streams(inputs, results):
+    """The limit of an op that reads its inputs once and writes results of these shapes once."""
+    return Limit(read=sum(i.bytes for i in inputs), written=4 * sum(prod(shape) for shape in results))
+
+
+def eager_add():
+    a, b = f32(), f32()
+    yield Case("T1", "eager add of two f32 scalars", "add", (a, b), Limit(), many_calls=True)
+    yield Case("T1", "eager add of two f32 scalars, recorded by a tape", "recorded_add", (a, b), Limit(), many_calls=True)
+
+
+def maps():
+    n = (16_777_216,)
+    x, scalar = f32(*n), f32()
+    for name, op, inputs in (("a * x", "multiply", (scalar, x)), ("x + b", "add", (x, scalar)), ("relu(x)", "relu", (x,)),
+                             ("x * z", "multiply", (x, x)), ("x + z", "add", (x, x)),
+                             ("relu(a * x + b) * x + c * z", "expression", (scalar, scalar, scalar, x, x))):
+        yield Case("T7", f"{name}, f32[16777216]", op, inputs, streams(inputs, [n]))
+
+
+def gelu():
+    n = (4_194_304,)
+    x = f32(*n, low=-4, high=4)
+    yield Case("T8", "gelu (erf) forward, f32[4194304]", "gelu", (x,), streams((x,), [n]))
+    yield Case("T8", "gelu (erf) forward and backward, f32[4194304]", "gelu_both", (x, f32(*n)), streams((x, x), [n, n]))
+
+
+def rows():
+    shape = (4096, 1024)
+    x, dy = f32(*shape, low=-4, high=4), f32(*shape)
+    yield Case("T9", "softmax forward, f32[4096,1024]", "softmax", (x,), streams((x,), [shape]))
+    yield Case("T9", "softmax forward and backward, f32[4096,1024]", "softmax_both", (x, dy), streams((x, dy), [shape, shape]))
+    y = f32(*shape, low=0, high=0.002)
+    yield Case("T9", "softmax backward, f32[4096,1024]", "softmax_backward", (y, dy), streams((y, dy), [shape]))
+
+    wide = (8192, 768)
+    x, scale, offset, dy = f32(*wide), f32(768, low=0.5, high=1.5), f32(768), f32(*wide)
+    inputs = (x, scale, offset)
+    yield Case("T9", "layer norm forward, f32[8192,768]", "layer_norm", inputs, streams(inputs, [wide]))
+    yield Case("T9", "layer norm forward and backward, f32[8192,768]", "layer_norm_both", (*inputs, dy),
+               streams((*inputs, dy), [wide, wide, (768,), (768,)]))
+
+    labels, logits, dy = Input((4096,), 0, 1024, "i32"), f32(*shape, low=-4, high=4), f32(4096)
+    yield Case("T9", "cross entropy forward, f32[4096,1024]", "cross_entropy", (labels, logits), streams((labels, logits), [(4096,)]))
+    yield Case("T9", "cross entropy forward and backward, f32[4096,1024]", "cross_entropy_both", (labels, logits, dy),
+               streams((labels, logits, dy), [(4096,), shape]))
+
+
+def sums():
+    x = f32(4096, 4096, low=0, high=1)  # of one sign, so that every sum has a value to be compared
+    for name, op, shape in (("over axis 0", "sum_axis_0", (4096,)), ("over axis 1", "sum_axis_1", (4096,)), ("of all", "sum_all", ())):
+        yield Case("T10", f"sum {name}, f32[4096,4096]", op, (x,), streams((x,), [shape]))
+
+
+def matmuls():
+    shapes = [((), n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048)]
+    shapes += [((), 128, 784, 512), ((), 8, 4096, 1024), ((32,), 128, 64, 128)]
+    for batch, m, k, n in shapes:
+        a, b = f32(*batch, m, k), f32(*batch, k, n)
+        limit = Limit(read=a.bytes + b.bytes, written=4 * prod(batch) * m * n, flops=2 * prod(batch) * m * k * n)
+        prefix = f"{batch[0]} x " if batch else ""
+        yield Case("T12", f"matmul {prefix}{m}x{k}x{n}", "matmul", (a, b), limit)
+
+
+def convolutions():
+    for size, channels, filters in ((32, 3, 32), (32, 32, 32), (16, 32, 64), (16, 64, 64)):
+        x, w, dy = f32(64, size, size, channels), f32(3, 3, channels, filters), f32(64, size, size, filters)
+        name = f"64 x {size}x{size}, {channels} -> {filters}"
+        # A tap outside the image is no work: per axis 3 * size - 2 of 3 * size taps remain.
+        flops = 2 * 64 * (3 * size - 2) ** 2 * channels * filters
+        for way, op, inputs, result in (("forward", "conv", (x, w), dy), ("backward to input", "conv_input", (dy, w, x), x),
+                                        ("backward to filter", "conv_filter", (x, dy, w), w)):
+            limit = Limit(read=inputs[0].bytes + inputs[1].bytes, written=result.bytes, flops=flops)
+            yield Case("T14", f"conv 3x3 {way}, {name}", op, inputs, limit)
+
+
+def elementary():
+    n = (16_777_216,)
+    for op, low, high in (("exp", -5, 5), ("log", 0.01, 10), ("tanh", -4, 4), ("erf", -3, 3)):
+        x = f32(*n, low=low, high=high)
+        yield Case("math", f"{op}(x), f32[16777216]", op, (x,), streams((x,), [n]))
+
+
+def start():
+    # The limit is a program of the same kind that links nothing.
+    yield Case("T18", "start and end of a program linked with it", "start", (), None)
+
+
+CASES = [case for group in (eager_add, maps, gelu, rows, sums, matmuls, convolutions, start, elementary) for case in group()]
+IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk, is no matter of time: see sizes in driver.py
+
+# Geometric means are given for groups, never for all.
+GROUPS = {"single calls": ("T1",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"), "products": ("T12",),
+          "convolutions": ("T14",), "start": ("T18",)}
