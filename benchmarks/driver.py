@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Measures Weft beside the limits of the machine.
+"""Measures Weft beside the limits of the machine and, on request, beside other libraries.
 
-usage: scripts/bench [ID...] [--json FILE] [--quick] [--rounds N] [--list]
+usage: scripts/bench [ID...] [--peers] [--json FILE] [--quick] [--rounds N] [--report] [--list]
 
   ID            only these workloads (see --list); all of them otherwise
+  --peers       measures TensorFlow, JAX, PyTorch, LibTorch and oneDNN as well; installs them if they are missing
   --json FILE   writes the rows: id, case, ours_ns, limit_ns, of_limit, peers (name -> ns, ratio, low, high)
   --quick       few short rounds: shows that everything runs, not how fast
   --rounds N    rounds for each row, 15 otherwise
+  --report      writes docs/benchmarks.md; a full run with --peers does so anyway, a part of the workloads never
 
 A ratio is ours / theirs, the median over rounds with its 95 % interval: below 1 we are faster. See protocol.h and measure.py.
 """
@@ -18,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+import install_peers
+import report
 from contestant import Contestant, Declined
 from measure import Protocol, measure
 from suite import CASES, IDS
@@ -31,7 +35,7 @@ THREADS = 2  # the cores that every contestant may use
 def arguments():
     parser = argparse.ArgumentParser("scripts/bench", usage=__doc__.split("\n\n")[1].removeprefix("usage: "), add_help=False)
     parser.add_argument("ids", nargs="*")
-    for flag in ("--quick", "--list", "--help", "-h"):
+    for flag in ("--peers", "--quick", "--report", "--list", "--help", "-h"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--rounds", type=int)
@@ -49,6 +53,8 @@ def arguments():
         parser.error(f"there is no workload {' '.join(unknown)}; known: {' '.join(IDS)}")
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds needs a positive number")
+    if options.report and options.ids:
+        parser.error("a report needs all workloads; leave the ids out")
     return options
 
 
@@ -79,12 +85,12 @@ def print_row(row, peers):
         print(f"{row['id']:4} {row['case']:52} {row['ours_ns']:12.1f} {row['limit_ns']:12.1f} {100 * row['of_limit']:7.1f}%", end="")
     for peer in peers:
         entry = row["peers"].get(peer.name, {})
-        text = f"{entry['ratio']:.3g}" if "ratio" in entry else "void" if "void" in entry else "-"
-        print(f" {text:>{len(peer.name)}}", end="")
+        text = f"{entry['ratio']:.3g}" if entry else "void" if peer.name in row.get("void", {}) else "-"
+        print(f" {text:>{max(6, len(peer.name))}}", end="")
     notes = [f"discarded rounds: {row['discarded']}"] if row.get("discarded") else []
     if row.get("other_load", 0) > 0.05:
         notes.append(f"other programs used {100 * row['other_load']:.0f} % of the machine")
-    notes += [f"{name}: void, {entry['void']}" for name, entry in row["peers"].items() if "void" in entry]
+    notes += [f"{name}: {why}" for name, why in row.get("void", {}).items()]
     print(f"   ({'; '.join(notes)})" if notes else "", flush=True)
 
 
@@ -101,13 +107,16 @@ def run(options):
     os.makedirs(LOGS, exist_ok=True)
     ours = [Contestant("Weft", [f"{BUILD}/weft_bench"], log=f"{LOGS}/weft.log")]
     limit = [Contestant("limit", [f"{BUILD}/weft_limit"], log=f"{LOGS}/limit.log")]
-    peers = []
+    peers = install_peers.peers(LOGS, len(cores)) if options.peers else []
     protocol = Protocol.quick() if options.quick else Protocol()
     if options.rounds:
         protocol = dataclasses.replace(protocol, rounds=options.rounds)
+    for peer in peers:
+        print(f"{peer.name}: {peer.version or 'not measured: ' + peer.reason}")
+    everyone, peers = peers, [peer for peer in peers if peer.variants]
 
     rows, chosen = [], options.ids or IDS
-    print(f"{'id':4} {'case':52} {'ours ns':>12} {'limit ns':>12} {'of limit':>8}", *(peer.name for peer in peers), flush=True)
+    print(f"{'id':4} {'case':52} {'ours ns':>12} {'limit ns':>12} {'of limit':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
     try:
         for case in (case for case in CASES if case.id in chosen):
             try:
@@ -122,7 +131,7 @@ def run(options):
             print_row(rows[-1], peers)
             if options.json:
                 write_json(options.json, rows)
-        return rows
+        return rows, everyone, limit[0].version
     finally:
         for contestant in ours + limit + [variant for peer in peers for variant in peer.variants]:
             contestant.end()
@@ -130,7 +139,10 @@ def run(options):
 
 def main():
     options = arguments()
-    rows = run(options)
+    rows, peers, isa = run(options)
+    if options.report or (options.peers and not options.ids and not options.quick):
+        report.write(ROOT, rows, peers, isa, quick=options.quick)
+        print("Wrote docs/benchmarks.md")
     return any(row.get("failed") for row in rows)
 
 

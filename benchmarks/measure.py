@@ -49,9 +49,13 @@ def interval(ratios, level=0.95, resamples=2000):
     return medians[edge], medians[-1 - edge]
 
 
+def digits(value):
+    return float(f"{value:.4g}")
+
+
 def summary(ratios):
     low, high = interval(ratios)
-    return {"ratio": round(statistics.median(ratios), 4), "low": round(low, 4), "high": round(high, 4)}
+    return {"ratio": digits(statistics.median(ratios)), "low": digits(low), "high": digits(high)}
 
 
 def disagreement(ours, theirs):
@@ -93,24 +97,30 @@ class Entry:
         prepared, reasons = [], []
         for contestant in variants:
             try:
+                contestant.wake()
                 begin = time.monotonic()
                 contestant.ask(prepare)
+                first = time.monotonic() - begin
                 count, each = warm_up(contestant, case, protocol)
-                prepared.append((each, count, contestant, contestant.check(), time.monotonic() - begin))
+                prepared.append((each, count, first, contestant))
             except Declined as why:
                 reasons.append(str(why))
         if not prepared:
             raise Declined(reasons[0])
-        self.each, self.count, self.contestant, self.values, _ = min(prepared, key=lambda entry: entry[0])
-        self.times = []
+        _, self.count, self.preparation, self.contestant = min(prepared, key=lambda entry: entry[0])
+        self.values = self.contestant.check()
 
     def block(self):
         return self.contestant.run(self.count) / self.count
 
+    def costs(self):
+        """Beside time: what making the inputs and compiling took, and the most memory it held."""
+        return {"prepare_s": digits(self.preparation), "peak_bytes": self.contestant.peak_bytes()}
+
 
 def measure(case, ours, limit, peers, protocol):
     """The row of a case. `ours`, `limit` and each of `peers` (by name) are lists of variants."""
-    row = {"id": case.id, "case": case.name, "peers": {}}
+    row = {"id": case.id, "case": case.name, "ours_ns": 0, "limit_ns": 0, "of_limit": 0, "peers": {}, "void": {}, "not_measured": {}}
     me = Entry(ours, case, protocol, case.prepare)
     others = {"": Entry(limit, case, protocol, case.prepare_limit)}
     for name, variants in peers.items():
@@ -118,11 +128,11 @@ def measure(case, ours, limit, peers, protocol):
             entry = Entry(variants, case, protocol, case.prepare)
             why = disagreement(me.values, entry.values)
             if why:
-                row["peers"][name] = {"void": why}
+                row["void"][name] = why
             else:
                 others[name] = entry
         except Declined as why:
-            row["peers"][name] = {"not_measured": str(why)}
+            row["not_measured"][name] = str(why)
 
     kept, tried, deadline, load = [], [], time.monotonic() + protocol.patience, []
     cpu = Cpu([me.contestant, *(entry.contestant for entry in others.values())])
@@ -141,7 +151,7 @@ def measure(case, ours, limit, peers, protocol):
             except Declined as why:
                 if not name or not me.contestant.child:
                     raise
-                row["peers"][name] = {"not_measured": str(why)}
+                row["not_measured"][name] = str(why)
                 order.remove(name)
         stolen, foreign = cpu.look()
         tried.append(pairs)
@@ -151,7 +161,7 @@ def measure(case, ours, limit, peers, protocol):
         if time.monotonic() > deadline and len(tried) >= min(3, protocol.rounds):
             break
     rounds = kept or tried  # a host that steals all the time: better a doubtful row that says so than none
-    row |= {"rounds": len(rounds), "discarded": len(tried) - len(kept), "other_load": round(statistics.median(load), 3)}
+    row |= me.costs() | {"rounds": len(rounds), "discarded": len(tried) - len(kept), "other_load": round(statistics.median(load), 3)}
 
     row["ours_ns"] = round(statistics.median(mine for pairs in rounds for mine, _ in pairs.values()), 2)
     row["limit_ns"] = round(statistics.median(pairs[""][1] for pairs in rounds), 2)
@@ -160,7 +170,7 @@ def measure(case, ours, limit, peers, protocol):
         if name:
             found = [pairs[name] for pairs in rounds if name in pairs]
             entry = {"ns": round(statistics.median(theirs for _, theirs in found), 2)}
-            entry |= summary([mine / theirs for mine, theirs in found])
+            entry |= summary([mine / theirs for mine, theirs in found]) | others[name].costs()
             if others[name].contestant.variant:
                 entry["variant"] = others[name].contestant.variant
             row["peers"][name] = entry

@@ -62,7 +62,7 @@ def streams(inputs, results):
 
 def eager_add():
     a, b = f32(), f32()
-    yield Case("T1", "eager add of two f32 scalars", "add", (a, b), Limit(), many_calls=True)
+    yield Case("T1", "eager add of two f32 scalars", "eager_add", (a, b), Limit(), many_calls=True)
     yield Case("T1", "eager add of two f32 scalars, recorded by a tape", "recorded_add", (a, b), Limit(), many_calls=True)
 
 

@@ -1,0 +1,77 @@
+"""A Python contestant's side of the protocol in protocol.h."""
+import os
+import subprocess
+import sys
+import time
+
+import numpy
+
+
+def fill(word, seed):
+    """An input such as f32:4096x1024:-4:4, with the numbers that protocol.cc computes."""
+    dtype, shape, low, high = word.split(":")
+    shape = [] if shape == "scalar" else [int(size) for size in shape.split("x")]
+    n = int(numpy.prod(shape, dtype=numpy.int64))
+    with numpy.errstate(over="ignore"):
+        h = (numpy.arange(n, dtype=numpy.uint32) + numpy.uint32(1)) * numpy.uint32(0x9E3779B1)
+        h += numpy.uint32(seed * 0x85EBCA77 & 0xFFFFFFFF)
+        h = (h ^ (h >> numpy.uint32(15))) * numpy.uint32(0xC2B2AE3D)
+        h ^= h >> numpy.uint32(13)
+    x = (h >> numpy.uint32(8)).astype(numpy.float32) * numpy.float32(2.0**-24)
+    x = x * numpy.float32(float(high) - float(low)) + numpy.float32(float(low))
+    return (x if dtype == "f32" else numpy.floor(x).astype(numpy.int32)).reshape(shape)
+
+
+def check(results):
+    line = ""
+    for y in results:
+        y = numpy.asarray(y, dtype=numpy.float32).reshape(-1)
+        words = [numpy.mean(numpy.abs(y), dtype=numpy.float64)] + [y[(2 * i + 1) * y.size // 16] for i in range(8)]
+        line += " ".join(f"{float(word):.9g}" for word in words) + ";"
+    return line
+
+
+def start(module):
+    def run(count):
+        for _ in range(count):
+            subprocess.run([sys.executable, "-c", f"import {module}"], check=True, stdout=subprocess.DEVNULL)
+    return run, list
+
+
+def best_effort():
+    """Whether this child plays with the settings that a patient user would find, or with the library's own."""
+    return os.environ.get("WEFT_BENCH_VARIANT") == "best effort"
+
+
+def serve(module, version, make):
+    """Answers until the driver ends. make(op, inputs) gives run(count) and results(); it raises to decline."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what the library prints must not look like an answer
+
+    def say(text):
+        out.write(text.replace("\n", " ") + "\n")
+        out.flush()
+
+    say(f"hello {version}")
+    run = results = None
+    for line in sys.stdin:
+        verb, *words = line.split()
+        try:
+            if verb == "quit":
+                return
+            if verb == "prepare":
+                op, *inputs = words
+                run = results = None
+                run, results = start(module) if op == "start" else make(op, [fill(word, 1 + i) for i, word in enumerate(inputs)])
+                say("ok")
+            elif verb == "check":
+                say(check(results()))
+            else:
+                count = int(words[0])
+                begin = time.perf_counter_ns()
+                run(count)
+                say(str(time.perf_counter_ns() - begin))
+        except KeyError as error:
+            say(f"no there is no workload {error.args[0]}")
+        except Exception as error:  # whatever a library raises, it means that this workload is not for it
+            say(f"no {type(error).__name__}: {error}"[:300])

@@ -1,0 +1,117 @@
+"""PyTorch as a contestant: eager, or torch.compile if the argument says so. Images are NHWC in the protocol; here they are NCHW, stored
+channels last with best effort."""
+import os
+import sys
+
+import child
+import torch
+import torch.nn.functional as F
+
+COMPILED = sys.argv[1:] == ["compiled"]
+torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+torch.set_num_interop_threads(1)
+if child.best_effort():
+    torch.set_flush_denormal(True)
+
+
+def layer_norm(x, scale, offset):
+    return F.layer_norm(x, x.shape[-1:], scale, offset, 1e-3)
+
+
+def cross_entropy(labels, logits):
+    return F.cross_entropy(logits, labels, reduction="none")
+
+
+def conv(x, w):
+    return F.conv2d(x, w, padding=1)
+
+
+def conv_backward(dy, x, w, mask):
+    return torch.ops.aten.convolution_backward(dy, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, mask)
+
+
+OPS = {
+    "eager_add": torch.add,
+    "add": torch.add,
+    "multiply": torch.mul,
+    "relu": torch.relu,
+    "expression": lambda a, b, c, x, z: torch.relu(a * x + b) * x + c * z,
+    "exp": torch.exp,
+    "log": torch.log,
+    "tanh": torch.tanh,
+    "erf": torch.erf,
+    "gelu": F.gelu,
+    "softmax": lambda x: torch.softmax(x, -1),
+    "softmax_backward": lambda y, dy: torch.ops.aten._softmax_backward_data(dy, y, -1, torch.float32),
+    "layer_norm": layer_norm,
+    "cross_entropy": cross_entropy,
+    "sum_axis_0": lambda x: torch.sum(x, 0),
+    "sum_axis_1": lambda x: torch.sum(x, 1),
+    "sum_all": torch.sum,
+    "matmul": torch.matmul,
+    "conv": conv,
+    "conv_input": lambda dy, w, x: conv_backward(dy, x, w, [True, False, False])[0],
+    "conv_filter": lambda x, dy, w: conv_backward(dy, x, w, [False, True, False])[1],
+}
+FILTERS = {"conv": (1,), "conv_input": (1,), "conv_filter": (2,)}  # inputs that are HWIO here and OIHW there
+
+
+def to_torch(op, arrays):
+    x = [torch.from_numpy(a) for a in arrays]
+    if op in FILTERS:
+        x = [v.permute(3, 2, 0, 1) if i in FILTERS[op] else v.permute(0, 3, 1, 2) for i, v in enumerate(x)]
+        form = torch.channels_last if child.best_effort() else torch.contiguous_format
+        x = [v.contiguous(memory_format=form) for v in x]
+    return [v.long() if v.dtype == torch.int32 else v for v in x]
+
+
+def from_torch(op, y):
+    if op in FILTERS:
+        y = y.permute(2, 3, 1, 0) if op == "conv_filter" else y.permute(0, 2, 3, 1)
+    return y.detach().numpy()
+
+
+def recorded_add(x, y):
+    x.requires_grad_()
+
+    def run(count):
+        for _ in range(count):
+            torch.add(x, y)
+    return run, lambda: [torch.add(x, y).detach()]
+
+
+def both_ways(f, x, dy):
+    sources = [v.requires_grad_() for v in x if v.is_floating_point()]
+
+    def once():
+        y = f(*x)
+        return [y, *torch.autograd.grad(y, sources, dy)]
+
+    def run(count):
+        for _ in range(count):
+            once()
+    once()
+    return run, lambda: [y.detach() for y in once()]
+
+
+def make(op, arrays):
+    torch._dynamo.reset()
+    x = to_torch(op, arrays)
+    if COMPILED and op in ("eager_add", "recorded_add"):
+        raise KeyError(op)
+    if op == "recorded_add":
+        return recorded_add(*x)
+    f = OPS[op.removesuffix("_both")]
+    f = torch.compile(lambda *a, f=f: f(*a), fullgraph=True) if COMPILED else f
+    if op.endswith("_both"):
+        return both_ways(f, x[:-1], x[-1])
+
+    def run(count):
+        with torch.inference_mode(child.best_effort()), torch.no_grad():
+            for _ in range(count):
+                f(*x)
+    run(1)
+    return run, lambda: [from_torch(op, f(*x))]
+
+
+child.serve("torch", torch.__version__, make)

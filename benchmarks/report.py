@@ -1,0 +1,188 @@
+"""Writes docs/benchmarks.md and its plots from the rows of a full run."""
+import datetime
+import math
+import os
+import platform
+import subprocess
+
+import plot
+from suite import CASES, GROUPS
+
+INTRODUCTION = """# Benchmarks
+
+Written by `./scripts/bench --peers`; do not edit. Every ratio is **ours / theirs**, measured side by side in one run: below 1 Weft is
+faster.
+
+Contestants are processes that take turns in {rounds} rounds of rotated order and are stopped while others run. A ratio is formed from two
+blocks that ran one right after the other, so that drifts of the machine cancel; the tables give the median over rounds and its 95 %
+bootstrap interval. Rounds in which the host took more than 1 % of the machine are discarded ({discarded} here). Contestants compute the
+same values from the same inputs, and a ratio is void if the results differ by more than 0.1 %. Each library plays with its defaults and
+with settings that help it; the faster counts. The *limit* is what the machine needs for the unavoidable calls, bytes and floating-point
+operations alone, measured in the same rounds.
+"""
+
+
+def seconds(ns):
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.3g} ns"
+
+
+def megabytes(size):
+    return f"{size / 1e6:.0f} MB" if size >= 1e8 else f"{size / 1e6:.3g} MB"
+
+
+def geometric_mean(values):
+    values = [value for value in values if value and value > 0]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def first_line(command, fallback="unknown"):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return fallback
+
+
+def cpu_model():
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def rates(rows):
+    """The limits as rates, from the rows that show them best."""
+    limits = {row["case"]: row["limit_ns"] for row in rows if row["limit_ns"]}
+    found = {}
+    for case in CASES:
+        ns = limits.get(case.name)
+        if not ns or not case.limit:
+            continue
+        if case.id == "T1":
+            found["indirect call with a free list"] = f"{ns:.2g} ns"
+        elif case.op == "multiply" and len(case.inputs[0].shape) == 1:
+            moved = case.limit.read + case.limit.written
+            found[f"memory, {megabytes(moved)} read and written"] = f"{moved / ns:.3g} GB/s"
+        elif case.name == "matmul 2048x2048x2048":
+            found["f32 multiply-adds in registers"] = f"{case.limit.flops / ns:.4g} GFLOP/s"
+    return found
+
+
+def machine(rows, isa, root):
+    cores = len(os.sched_getaffinity(0))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    facts = {"CPU": f"{cpu_model()}, {isa}, {cores} cores used", "memory": f"{memory / 2**30:.0f} GB", "kernel": platform.release(),
+             "compiler": first_line(["g++", "--version"]), "flags": "-O3 -DNDEBUG; kernels choose the instruction set at run time",
+             "tree": first_line(["git", "-C", root, "describe", "--always", "--dirty"]), "date": datetime.date.today().isoformat(),
+             **rates(rows)}
+    yield "## Machine\n"
+    yield "| | |\n|---|---|"
+    yield from (f"| {key} | {value} |" for key, value in facts.items())
+    load = max((row.get("other_load", 0) for row in rows), default=0)
+    if load > 0.05:
+        yield f"\n**Other programs used up to {100 * load:.0f} % of the machine during this run: read the figures with care.**"
+
+
+def versions(peers, rows):
+    yield "\n## Libraries\n"
+    yield "| Library | Version | Settings that were fastest in a row |\n|---|---|---|"
+    for peer in peers:
+        used = {row["peers"][peer.name].get("variant") for row in rows if peer.name in row["peers"]} - {None}
+        yield f"| {peer.name} | {peer.version or 'not measured: ' + peer.reason} | {'; '.join(sorted(used))} |"
+    yield "\nPart of the distance to the Python libraries is Python. LibTorch and oneDNN are programs in C++ like ours."
+
+
+def cell(row, name):
+    entry = row["peers"].get(name)
+    if entry:
+        bold = "**" if entry["low"] > 1 else ""
+        return f"{bold}{entry['ratio']:.3g}{bold} ({entry['low']:.3g}–{entry['high']:.3g})"
+    return "void" if name in row.get("void", {}) else ""
+
+
+def line(*cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def group_table(rows, names):
+    yield line("", "Case", "Ours", "Limit", "Of limit", *names)
+    yield "|" + "---|" * (5 + len(names))
+    for row in rows:
+        if row["ours_ns"] is None:
+            yield line(row["id"], row["case"], f"not measured: {row.get('failed', '')}", "", "", *("" for _ in names))
+        else:
+            yield line(row["id"], row["case"], seconds(row["ours_ns"]), seconds(row["limit_ns"]), f"{100 * row['of_limit']:.3g} %",
+                       *(cell(row, name) for name in names))
+    means = [geometric_mean([row["peers"].get(name, {}).get("ratio") for row in rows]) for name in names]
+    of_limit = geometric_mean([row["of_limit"] for row in rows])
+    yield line("", "*geometric mean*", "", "", f"*{100 * of_limit:.3g} %*" if of_limit else "",
+               *(f"*{mean:.3g}*" if mean else "" for mean in means))
+
+
+def losses(rows):
+    yield "\n## Rows we lose\n"
+    lost = [(entry["ratio"], row, name, entry) for row in rows for name, entry in row["peers"].items() if entry.get("low", 0) > 1]
+    even = [(row, name) for row in rows for name, entry in row["peers"].items() if entry.get("low", 2) <= 1 <= entry.get("high", 0)]
+    if not lost:
+        yield "None: in no row is the whole interval above 1."
+    else:
+        yield "| | Case | Against | Ours / theirs |\n|---|---|---|---|"
+        for ratio, row, name, entry in sorted(lost, key=lambda item: -item[0]):
+            yield f"| {row['id']} | {row['case']} | {name} | {ratio:.3g} ({entry['low']:.3g}–{entry['high']:.3g}) |"
+    if even:
+        yield "\nUndecided, because the interval holds 1: " + "; ".join(f"{row['case']} against {name}" for row, name in even) + "."
+
+
+def sizes(rows):
+    for row in rows:
+        if row.get("ours_bytes"):
+            yield "\n## Size on disk\n"
+            yield "| Library | Size | Ours / theirs |\n|---|---|---|"
+            yield f"| Weft, shared library, stripped | {megabytes(row['ours_bytes'])} | |"
+            for name, entry in row["peers"].items():
+                yield f"| {name} | {megabytes(entry['bytes'])} | {entry['ratio']:.3g} |"
+
+
+def doubts(rows):
+    void = [f"- {row['case']}, {name}: {why}" for row in rows for name, why in row.get("void", {}).items()]
+    reasons = {}
+    for row in rows:
+        for name, why in row.get("not_measured", {}).items():
+            if not why.startswith("there is no workload"):
+                reasons.setdefault((name, why), []).append(row["case"])
+    if void or reasons:
+        yield "\n## Not compared\n"
+        yield from void
+        yield from (f"- {name}: {', '.join(cases)}: {why}" for (name, why), cases in reasons.items())
+
+
+def write(root, rows, peers, isa, quick):
+    timed = [row for row in rows if "ours_bytes" not in row]
+    measured = [row for row in timed if row["ours_ns"] is not None]
+    names = [peer.name for peer in peers if any(peer.name in row["peers"] for row in timed)]
+    rounds, discarded = max((row["rounds"] for row in measured), default=0), sum(row["discarded"] for row in measured)
+    lines = [INTRODUCTION.format(rounds=rounds, discarded=discarded)]
+    if quick:
+        lines.append("**This run was made with `--quick`: it shows that everything works, not how fast.**\n")
+    lines += machine(measured, isa, root)
+    if peers:
+        lines += versions(peers, rows)
+    for group, ids in GROUPS.items():
+        of_group = [row for row in timed if row["id"] in ids]
+        if not of_group:
+            continue
+        lines.append(f"\n## {group.capitalize()}\n")
+        # A column for those alone who take part.
+        present = [name for name in names if any(name in row["peers"] or name in row.get("void", {}) for row in of_group)]
+        if present:
+            file = f"benchmarks-{group.replace(' ', '-')}.svg"
+            with open(f"{root}/docs/{file}", "w") as out:
+                out.write(plot.ratios([row for row in of_group if row["peers"]], names))
+            lines.append(f"![Ours / theirs, {group}]({file})\n")
+        lines += group_table(of_group, present)
+    lines += [*sizes(rows), *losses(timed), *doubts(timed)]
+    with open(f"{root}/docs/benchmarks.md", "w") as out:
+        out.write("\n".join(lines) + "\n")
