@@ -40,13 +40,6 @@ std::string check(const std::vector<std::vector<float>>& results) {
   return line;
 }
 
-double measure(const Workload& workload, long count) {
-  if (workload.nanoseconds) return workload.nanoseconds(count);
-  const auto start = std::chrono::steady_clock::now();
-  workload.run(count);
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-}
-
 std::string answer(const std::string& line, const Make& make, Workload& workload) {
   std::istringstream in(line);
   std::string verb, word;
@@ -65,11 +58,18 @@ std::string answer(const std::string& line, const Make& make, Workload& workload
   long count = 0;
   if (verb != "run" || !(in >> count)) throw std::runtime_error("unknown command " + line);
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f", measure(workload, count));
+  std::snprintf(text, sizeof text, "%.1f", timed(workload, count));
   return text;
 }
 
 }  // namespace
+
+double timed(const Workload& workload, long count) {
+  if (workload.nanoseconds) return workload.nanoseconds(count);
+  const auto start = std::chrono::steady_clock::now();
+  workload.run(count);
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+}
 
 std::int64_t Input::size() const {
   std::int64_t n = 1;

@@ -42,6 +42,9 @@ using Make = std::function<Workload(const std::string& op, const std::vector<std
 Input parse_input(const std::string& word);
 std::vector<Input> parse_inputs(const std::vector<std::string>& words);
 
+/// Nanoseconds for `count` repetitions. The test of instruction counts finds the workloads by the name of this function.
+[[gnu::noinline]] double timed(const Workload& workload, long count);
+
 /// Starts this very program `count` times with the argument `nothing`, each after the end of the one before.
 Workload start_this_program();
 

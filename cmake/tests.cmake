@@ -63,3 +63,12 @@ endif()
 weft_script_check(gdb_printers gdb/run.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 weft_script_check(documentation cmake/snippets.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 weft_script_check(add_an_op cmake/add_op.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+
+# The figures belong to the compiler of Debian 12 and to the build for every day.
+find_program(WEFT_VALGRIND valgrind)
+if(WEFT_VALGRIND AND TARGET weft_bench)
+  weft_script_check(instruction_counts cmake/instructions.py ${WEFT_VALGRIND} $<TARGET_FILE:weft_bench>
+                    ${PROJECT_SOURCE_DIR}/tests/data/instruction_counts.txt)
+else()
+  message(WARNING "valgrind is not installed: instructions are not counted.")
+endif()
