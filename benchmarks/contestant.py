@@ -1,9 +1,19 @@
 """A contestant: a child process that speaks the protocol of protocol.h, stopped whenever it is not its turn."""
+import ctypes
 import os
 import select
 import signal
 import subprocess
 import time
+
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
+
+
+def die_with_driver():
+    """A stopped child could not notice that the driver is gone."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Declined(Exception):
@@ -23,7 +33,7 @@ class Contestant:
         with open(self.log, "w") as log:
             # Its own session, so that one signal reaches all it may have started.
             self.child = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self.environment,
-                                          start_new_session=True)
+                                          start_new_session=True, preexec_fn=die_with_driver)
         self.rest = b""
         verb, _, self.version = self._read(timeout).partition(" ")
         if verb != "hello":

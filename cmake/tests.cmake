@@ -63,6 +63,7 @@ endif()
 weft_script_check(gdb_printers gdb/run.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 weft_script_check(documentation cmake/snippets.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 weft_script_check(add_an_op cmake/add_op.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+weft_script_check(benchmark_driver cmake/bench_driver.py ${PROJECT_SOURCE_DIR})
 
 # The figures belong to the compiler of Debian 12 and to the build for every day.
 find_program(WEFT_VALGRIND valgrind)
