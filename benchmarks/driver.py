@@ -55,6 +55,10 @@ def arguments():
         parser.error("--rounds needs a positive number")
     if options.report and options.ids:
         parser.error("a report needs all workloads; leave the ids out")
+    if options.json:
+        options.json = os.path.join(os.environ.get("WEFT_BENCH_FROM", ""), options.json)
+        if not os.access(os.path.dirname(options.json) or ".", os.W_OK):
+            parser.error(f"cannot write {options.json}")
     return options
 
 
