@@ -1,0 +1,90 @@
+// What the lane functions of math.h are made of: the bits of numbers, and polynomials.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#define WEFT_LANE [[gnu::always_inline]] static inline
+
+namespace weft::inline v0::kernels::lane {
+
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+  static constexpr int mantissa = 23;
+  static constexpr std::uint32_t bias = 127, sign = 0x80000000u;
+  static constexpr float round = 0x1.8p23f;  // added and subtracted, it leaves the nearest whole number
+  static constexpr float exp_min = -104, exp_max = 89;  // beyond, exp is 0 or inf
+  static constexpr float inv_ln2 = 0x1.715476p+0f, ln2_hi = 0x1.63p-1f, ln2_lo = -0x1.bd0106p-13f;
+};
+template <>
+struct Format<double> {
+  static constexpr int mantissa = 52;
+  static constexpr std::uint64_t bias = 1023, sign = 0x8000000000000000u;
+  static constexpr double round = 0x1.8p52;
+  static constexpr double exp_min = -746, exp_max = 710;
+  static constexpr double inv_ln2 = 0x1.71547652b82fep+0, ln2_hi = 0x1.62e42fefap-1, ln2_lo = 0x1.cf79abc9e3b3ap-40;
+};
+
+template <class T>
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+template <class T>
+inline constexpr T kNotANumber = std::numeric_limits<T>::quiet_NaN();
+
+template <class T>
+WEFT_LANE Bits<T> bits_of(T x) {
+  return __builtin_bit_cast(Bits<T>, x);
+}
+template <class T>
+WEFT_LANE T of_bits(Bits<T> b) {
+  return __builtin_bit_cast(T, b);
+}
+template <class T>
+WEFT_LANE T size_of(T x) {
+  return of_bits<T>(bits_of(x) & ~Format<T>::sign);
+}
+/// x with the sign of s. REQUIRES: x >= 0.
+template <class T>
+WEFT_LANE T with_sign_of(T x, T s) {
+  return of_bits<T>(bits_of(x) | (bits_of(s) & Format<T>::sign));
+}
+/// 2 to the power e - bias. REQUIRES: e is a valid biased exponent, else the result is some number.
+template <class T>
+WEFT_LANE T power_of_two(Bits<T> e) {
+  return of_bits<T>(e << Format<T>::mantissa);
+}
+/// e - less. REQUIRES: e < 2^20, less is whole and below 2^20.
+template <class T>
+WEFT_LANE T number_of(Bits<T> e, T less) {
+  return of_bits<T>(bits_of(Format<T>::round) + e) - (Format<T>::round + less);
+}
+
+/// c0 + c1 x + c2 x^2 + ..., in pairs of pairs: the chain of dependent steps is what limits a loop over lanes.
+template <class T>
+WEFT_LANE T poly(T, T c0) {
+  return c0;
+}
+template <class T>
+WEFT_LANE T poly(T x, T c0, T c1) {
+  return c0 + c1 * x;
+}
+template <class T>
+WEFT_LANE T poly(T x, T c0, T c1, T c2) {
+  return c0 + x * (c1 + c2 * x);
+}
+template <class T>
+WEFT_LANE T poly(T x, T c0, T c1, T c2, T c3) {
+  return (c0 + c1 * x) + (x * x) * (c2 + c3 * x);
+}
+template <class T, class... More>
+WEFT_LANE T poly(T x, T c0, T c1, T c2, T c3, T c4, More... more) {
+  const T square = x * x;
+  return ((c0 + c1 * x) + square * (c2 + c3 * x)) + (square * square) * poly(x, c4, more...);
+}
+
+}  // namespace weft::inline v0::kernels::lane

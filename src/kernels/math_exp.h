@@ -1,0 +1,119 @@
+// exp and what is made from it, see math.h.
+#pragma once
+
+#include "kernels/math_bits.h"
+
+namespace weft::inline v0::kernels::lane {
+
+/// x = n ln 2 + rest + rest_error with |rest| <= ln 2 / 2; n in the low bits of `n`, in two's complement.
+template <class T>
+struct Reduced {
+  T rest, rest_error;
+  Bits<T> n;
+};
+template <class T>
+WEFT_LANE Reduced<T> modulo_ln2(T x) {
+  using F = Format<T>;
+  const T shifted = x * F::inv_ln2 + F::round;
+  const T n = shifted - F::round;
+  const T high = x - n * F::ln2_hi, low = n * F::ln2_lo;  // both exact, up to low's last bit
+  const T rest = high - low;
+  return {rest, (high - rest) - low, bits_of(shifted) - bits_of(F::round)};
+}
+
+/// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2
+WEFT_LANE float exp_tail(float r) {
+  return poly(r, 0.49999994f, 0.166665167f, 0.0416681059f, 0.00836913101f, 0.00138364395f);
+}
+WEFT_LANE double exp_tail(double r) {
+  return poly(r, 0.5, 0.16666666666666688, 0.041666666666666824, 0.0083333333333139199, 0.0013888888888779695, 0.00019841269903226206,
+              2.480158755071218e-05, 2.7557228895163141e-06, 2.7557079843983436e-07, 2.5113840001309696e-08, 2.0972532565974194e-09);
+}
+
+/// x 2^n, rounded once. REQUIRES: 1/2 <= x <= 2, |n| < 2 bias (or x is NaN).
+template <class T>
+WEFT_LANE T scaled(T x, Bits<T> n) {
+  const Bits<T> both = n + 2 * Format<T>::bias, half = both >> 1;  // 2^n itself may be out of range
+  return x * power_of_two<T>(half) * power_of_two<T>(both - half);
+}
+
+/// exp(x) 2^shift
+template <class T>
+WEFT_LANE T exp_shifted(T x, int shift) {
+  using F = Format<T>;
+  const Reduced<T> a = modulo_ln2(x);
+  T y = scaled(T(1) + (a.rest + (a.rest_error + a.rest * a.rest * exp_tail(a.rest))), a.n + static_cast<Bits<T>>(shift));
+  y = x > F::exp_max + T(1) ? kInfinity<T> : y;
+  return x < F::exp_min ? T(0) : y;
+}
+template <class T>
+WEFT_LANE T exp(T x) {
+  return exp_shifted(x, 0);
+}
+
+/// 2^n (1 + r + r^2 tail) - 1 with the sum of the two large terms kept to twice the digits. Half of it is summed, because 2^n can be
+/// out of range where the result is not.
+template <class T>
+WEFT_LANE T expm1(T x) {
+  using F = Format<T>;
+  const Reduced<T> a = modulo_ln2(x);
+  const T scale = power_of_two<T>(a.n + (F::bias - 1)), whole = scale - T(0.5), part = scale * a.rest;
+  const T sum = whole + part, sum_error = part - (sum - whole);
+  T y = T(2) * (sum + (sum_error + scale * (a.rest_error + a.rest * a.rest * exp_tail(a.rest))));
+  y = x > F::exp_max ? kInfinity<T> : y;
+  y = x < T(-0.7) * T(F::mantissa + 2) ? T(-1) : y;
+  return size_of(x) < std::numeric_limits<T>::epsilon() / T(2) ? x : y;
+}
+
+/// 1 / (1 + exp(-x)) = 2^n / ((1 + 2^n) + part) where exp(-x) = 2^-n (1 + part): the sum is rounded only once.
+template <class T>
+WEFT_LANE T sigmoid(T x) {
+  using F = Format<T>;
+  const Reduced<T> a = modulo_ln2(-x);
+  const T part = a.rest + (a.rest_error + a.rest * a.rest * exp_tail(a.rest));
+  const Bits<T> both = 2 * F::bias - a.n, half = both >> 1;
+  const T scale = power_of_two<T>(half), scale2 = power_of_two<T>(both - half), power = scale * scale2;
+  const T large = power > T(1) ? power : T(1), small = power > T(1) ? T(1) : power;
+  const T sum = large + small, sum_error = small - (sum - large);
+  T y = T(1) / (sum + (sum_error + part)) * scale * scale2;
+  y = x > T(F::mantissa) ? T(1) : y;
+  return x < F::exp_min ? T(0) : y;
+}
+
+WEFT_LANE float tanh(float x) {
+  const float size = size_of(x), z = x * x;
+  const float near = size + size * (z * poly(z, -0.333332777f, 0.133313209f, -0.0537291318f, 0.0206032395f, -0.00566362171f));
+  // 1 - 2 / (1 + exp(2 |x|)), where exp(2 |x|) = scale (1 + part)
+  const Reduced<float> a = modulo_ln2(size + size);
+  const float scale = power_of_two<float>(a.n + 127u), part = a.rest + a.rest * a.rest * exp_tail(a.rest);
+  const float far = size > 10.0f ? 1.0f : 1.0f - 2.0f / ((1.0f + scale) + scale * part);
+  return with_sign_of(size >= 0.625f ? far : near, x);
+}
+
+/// With t = exp(2 |x|) - 1: t / (t + 2), or 1 - 2 / (t + 2) once that is the more precise. What t + 2 loses by rounding is put right: 1 /
+/// (t + 2) is (1 - y) / 2.
+WEFT_LANE double tanh(double x) {
+  const double size = size_of(x), t = lane::expm1(2.0 * size), sum = 2.0 + t, sum_error = t - (sum - 2.0);
+  const bool far = size >= 1.0;
+  const double q = (far ? 2.0 : t) / sum;
+  return with_sign_of(far ? 1.0 - q : q - q * sum_error * (0.5 - 0.5 * q), x);
+}
+
+/// (sinh(x) / x - 1) / z for z = x^2 <= 1
+WEFT_LANE float sinh_tail(float z) { return poly(z, 0.166666672f, 0.00833330676f, 0.000198438473f, 2.77634354e-06f); }
+WEFT_LANE double sinh_tail(double z) {
+  return poly(z, 0.16666666666666669, 0.0083333333333329151, 0.00019841269841589247, 2.7557319108484747e-06, 2.5052130675349341e-08,
+              1.6056687160157664e-10, 7.7756879479816395e-13);
+}
+template <class T>
+WEFT_LANE T sinh(T x) {
+  const T size = size_of(x), z = x * x, half = exp_shifted(size, -1);  // exp(x) may be out of range
+  return with_sign_of(size > T(1) ? half - T(0.25) / half : size + size * (z * sinh_tail(z)), x);
+}
+template <class T>
+WEFT_LANE T cosh(T x) {
+  const T half = exp_shifted(size_of(x), -1);
+  return half + T(0.25) / half;
+}
+
+}  // namespace weft::inline v0::kernels::lane

@@ -1,0 +1,311 @@
+// For every lane function: the largest error over the floats, what it makes of special numbers, and that vector code of every kind
+// gives the bits of scalar code.
+//
+// WEFT_TEST_SCALE=long goes through all 2^32 floats (about two minutes for each function), small through 2^16.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <random>
+#include <string_view>
+#include <vector>
+
+// From here on the options with which the library compiles its lanes: what g++ inlines must have them, too, or loops stay scalar.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")
+#endif
+#include "kernels/math.h"
+
+namespace weft::kernels {
+namespace {
+
+template <class T>
+struct Wider;
+template <>
+struct Wider<float> {
+  using type = double;
+};
+template <>
+struct Wider<double> {
+  using type = long double;
+};
+
+template <class T>
+using Loop = void (*)(const T* x, const T* y, T* out, std::size_t n);
+
+template <class F, class T>
+[[gnu::always_inline]] inline void loop(const T* x, const T* y, T* out, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) {
+    if constexpr (std::is_invocable_v<F, T>) out[k] = F{}(x[k]);
+    else out[k] = F{}(x[k], y[k]);
+  }
+}
+template <class F, class T>
+[[gnu::flatten, gnu::noinline]] void loop_baseline(const T* x, const T* y, T* out, std::size_t n) {
+  loop<F>(x, y, out, n);
+}
+#if defined(__x86_64__)
+#if defined(__clang__)
+#define WEFT_V4 "avx512f,avx512dq,avx512bw,avx512vl"
+#else
+#define WEFT_V4 "avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"
+#endif
+template <class F, class T>
+[[gnu::flatten, gnu::noinline, gnu::target("avx2,fma")]] void loop_v3(const T* x, const T* y, T* out, std::size_t n) {
+  loop<F>(x, y, out, n);
+}
+template <class F, class T>
+[[gnu::flatten, gnu::noinline, gnu::target(WEFT_V4)]]
+void loop_v4(const T* x, const T* y, T* out, std::size_t n) {
+  loop<F>(x, y, out, n);
+}
+#endif
+
+template <class T>
+struct Row {
+  using Wide = typename Wider<T>::type;
+  std::string_view name;
+  double bound;  // the largest error found among all inputs, rounded up; in units in the last place
+  std::function<Wide(Wide, Wide)> exact;
+  std::vector<Loop<T>> loops;  // the first is the reference
+  bool binary;
+};
+
+template <class T, class F, class Exact>
+Row<T> row(std::string_view name, double bound, F, Exact exact) {
+  using Wide = typename Wider<T>::type;
+  Row<T> result{name, bound, {}, {loop_baseline<F, T>}, !std::is_invocable_v<F, T>};
+  if constexpr (std::is_invocable_v<Exact, Wide>) result.exact = [exact](Wide x, Wide) { return exact(x); };
+  else result.exact = exact;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) result.loops.push_back(loop_v3<F, T>);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
+    result.loops.push_back(loop_v4<F, T>);
+#endif
+  return result;
+}
+
+#define WEFT_ROW1(f, bound, ...) row<T>(#f, bound, [](T x) { return lane::f(x); }, [](Wide x) -> Wide { return __VA_ARGS__; })
+#define WEFT_ROW2(f, bound, ...) \
+  row<T>(#f, bound, [](T x, T y) { return lane::f(x, y); }, [](Wide x, Wide y) -> Wide { return __VA_ARGS__; })
+
+std::vector<Row<float>> float_rows() {
+  using T = float;
+  using Wide = double;
+  return {
+      WEFT_ROW1(exp, 0.9, std::exp(x)),
+      WEFT_ROW1(expm1, 1.3, std::expm1(x)),
+      WEFT_ROW1(log, 0.9, std::log(x)),
+      WEFT_ROW1(log1p, 0.9, std::log1p(x)),
+      WEFT_ROW1(tanh, 1.2, std::tanh(x)),
+      WEFT_ROW1(sigmoid, 1.7, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x))),
+      WEFT_ROW1(erf, 1.9, std::erf(x)),
+      WEFT_ROW1(sin, 1.0, std::sin(x)),
+      WEFT_ROW1(cos, 1.0, std::cos(x)),
+      WEFT_ROW1(tan, 0.6, std::tan(x)),
+      WEFT_ROW1(asin, 0.6, std::asin(x)),
+      WEFT_ROW1(acos, 0.6, std::acos(x)),
+      WEFT_ROW1(atan, 1.5, std::atan(x)),
+      WEFT_ROW2(atan2, 2.0, std::atan2(x, y)),
+      WEFT_ROW1(sinh, 1.6, std::sinh(x)),
+      WEFT_ROW1(cosh, 1.5, std::cosh(x)),
+      WEFT_ROW1(asinh, 0.6, std::asinh(x)),
+      WEFT_ROW1(acosh, 0.6, std::acosh(x)),
+      WEFT_ROW1(atanh, 0.6, std::atanh(x)),
+      WEFT_ROW1(erfc, 4.0, std::erfc(x)),
+      WEFT_ROW1(softplus, 2.0, std::fmax(x, Wide(0)) + std::log1p(std::exp(-std::abs(x)))),
+      WEFT_ROW2(pow, 0.6, std::pow(x, y)),
+  };
+}
+
+std::vector<Row<double>> double_rows() {
+  using T = double;
+  using Wide = long double;
+  return {
+      WEFT_ROW1(exp, 0.9, std::exp(x)),
+      WEFT_ROW1(expm1, 1.3, std::expm1(x)),
+      WEFT_ROW1(log, 1.0, std::log(x)),
+      WEFT_ROW1(log1p, 1.0, std::log1p(x)),
+      WEFT_ROW1(tanh, 2.0, std::tanh(x)),
+      WEFT_ROW1(sigmoid, 1.8, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x))),
+      WEFT_ROW1(sinh, 2.0, std::sinh(x)),
+      WEFT_ROW1(cosh, 1.5, std::cosh(x)),
+      WEFT_ROW1(softplus, 2.0, std::fmax(x, Wide(0)) + std::log1p(std::exp(-std::abs(x)))),
+  };
+}
+
+// |y - exact| in units in the last place of T at `exact`; infinite if one is NaN, or infinite by definition, or -0, and the other is not.
+template <class T>
+double error_in_ulp(T y, typename Wider<T>::type exact) {
+  using Wide = typename Wider<T>::type;
+  using Limits = std::numeric_limits<T>;
+  constexpr double wrong = std::numeric_limits<double>::infinity();
+  if (std::isnan(exact) || std::isnan(y)) return std::isnan(exact) && std::isnan(y) ? 0 : wrong;
+  if (std::isinf(exact) || exact == 0) return static_cast<Wide>(y) == exact && std::signbit(y) == std::signbit(exact) ? 0 : wrong;
+  // Infinity stands for the number that would come after the largest, and for all beyond.
+  const Wide next = std::ldexp(Wide(1), Limits::max_exponent);
+  const Wide got = std::isinf(y) ? std::copysign(next, static_cast<Wide>(y)) : static_cast<Wide>(y);
+  exact = std::clamp(exact, -next, next);
+  int exponent;
+  std::frexp(std::min(std::abs(exact), static_cast<Wide>(Limits::max())), &exponent);
+  exponent = std::max(exponent, Limits::min_exponent) - Limits::digits;
+  return static_cast<double>(std::abs(got - exact) / std::ldexp(Wide(1), exponent));
+}
+
+template <class T>
+std::vector<T> special_numbers() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> result;
+  for (const T x : {T(0), Limits::denorm_min(), Limits::min() / 2, Limits::min(), Limits::epsilon() / 4, Limits::epsilon(), T(1e-3),
+                    T(0.25), T(0.5), T(0.75), T(1), T(1.5), T(2), T(3), T(4), T(10), T(16), T(17), T(88.72284), T(88.722846), T(89),
+                    T(103.97208), T(103.97209), T(709.78271289338397), T(709.782712893384), T(745.1332191019411), T(745.1332191019412),
+                    T(1e6), T(1e30), Limits::max(), Limits::infinity(), Limits::quiet_NaN()}) {
+    for (const T y : {x, std::nextafter(x, T(0)), std::nextafter(x, Limits::infinity())}) {
+      result.push_back(y);
+      result.push_back(-y);
+    }
+  }
+  return result;
+}
+
+template <class T>
+struct Worst {
+  double error = 0;
+  T x{}, y{}, got{};
+
+  void see(const Row<T>& row, const std::vector<T>& xs, const std::vector<T>& ys) {
+    std::vector<T> out(xs.size());
+    row.loops.back()(xs.data(), ys.data(), out.data(), xs.size());
+    for (std::size_t k = 0; k < xs.size(); ++k) {
+      const double now = error_in_ulp(out[k], row.exact(xs[k], ys[k]));
+      if (now > error) *this = {now, xs[k], ys[k], out[k]};
+    }
+  }
+};
+std::string_view scale() {
+  const char* text = std::getenv("WEFT_TEST_SCALE");
+  return text == nullptr ? "" : text;
+}
+
+template <class T>
+void expect_within(const Row<T>& row, const Worst<T>& worst) {
+  if (scale() == "long") std::cout << row.name << ": " << worst.error << " ULP at " << worst.x << ", " << worst.y << std::endl;
+  EXPECT_LE(worst.error, row.bound) << row.name << " of " << std::hexfloat << worst.x << ", " << worst.y << " gave " << worst.got;
+  testing::Test::RecordProperty(std::string(row.name), std::to_string(worst.error));
+}
+
+constexpr std::size_t kBlock = 4096;
+
+// Numbers of every magnitude, and many near those where functions change.
+template <class T>
+std::vector<T> random_numbers(std::mt19937_64& random) {
+  std::vector<T> result(kBlock);
+  for (std::size_t k = 0; k < kBlock; ++k) {
+    const std::uint64_t bits = random();
+    const T unit = static_cast<T>(bits >> 11) * T(0x1p-53);
+    switch (k % 8) {
+      case 0: {
+        const auto own = static_cast<lane::Bits<T>>(bits >> 8);
+        std::memcpy(&result[k], &own, sizeof own);
+        break;
+      }
+      case 1: result[k] = (unit - T(0.5)) * T(1500); break;
+      case 2: result[k] = (unit - T(0.5)) * T(200); break;
+      case 3: result[k] = (unit - T(0.5)) * T(40); break;
+      case 4: result[k] = (unit - T(0.5)) * T(4); break;
+      case 5: result[k] = T(0.5) + unit; break;
+      case 6: result[k] = std::ldexp(unit - T(0.5), -static_cast<int>(bits & 31)); break;
+      default: result[k] = std::round((unit - T(0.5)) * T(20)); break;
+    }
+  }
+  return result;
+}
+
+TEST(Math, FloatErrorsAreBounded) {
+  const std::uint64_t stride = scale() == "long" ? 1 : scale() == "small" ? 65537 : 4099;
+  std::mt19937_64 random(7);
+  for (const Row<float>& row : float_rows()) {
+    Worst<float> worst;
+    if (row.binary) {
+      for (std::uint64_t done = 0; done < (std::uint64_t{1} << 31) / stride; done += kBlock)
+        worst.see(row, random_numbers<float>(random), random_numbers<float>(random));
+    } else {
+      std::vector<float> xs(kBlock);
+      for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32);) {
+        for (float& x : xs) {
+          const auto own = static_cast<std::uint32_t>(bits);  // the last block wraps around
+          std::memcpy(&x, &own, sizeof own);
+          bits += stride;
+        }
+        worst.see(row, xs, xs);
+      }
+    }
+    expect_within(row, worst);
+  }
+}
+
+TEST(Math, DoubleErrorsAreBounded) {
+  const int blocks = scale() == "long" ? 20000 : scale() == "small" ? 4 : 50;
+  std::mt19937_64 random(7);
+  for (const Row<double>& row : double_rows()) {
+    Worst<double> worst;
+    for (int k = 0; k < blocks; ++k) worst.see(row, random_numbers<double>(random), random_numbers<double>(random));
+    expect_within(row, worst);
+  }
+}
+
+template <class T>
+void expect_right_specials(const std::vector<Row<T>>& rows) {
+  const std::vector<T> special = special_numbers<T>();
+  std::vector<T> xs, ys;
+  for (const T x : special)
+    for (const T y : special) xs.push_back(x), ys.push_back(y);
+  for (const Row<T>& row : rows) {
+    Worst<T> worst;
+    if (row.binary) worst.see(row, xs, ys);
+    else worst.see(row, special, special);
+    EXPECT_LE(worst.error, row.bound) << row.name << " of " << worst.x << ", " << worst.y << " gave " << worst.got;
+  }
+}
+TEST(Math, SpecialNumbersGiveWhatTheyDoInC) {
+  expect_right_specials(float_rows());
+  expect_right_specials(double_rows());
+}
+
+// Results of lanes one by one, in vectors, and in the tails of loops that start and end anywhere.
+template <class T>
+void expect_same_bits(const std::vector<Row<T>>& rows) {
+  std::mt19937_64 random(11);
+  const std::vector<T> special = special_numbers<T>();
+  for (const Row<T>& row : rows) {
+    std::vector<T> xs = random_numbers<T>(random), ys = random_numbers<T>(random), one_by_one(kBlock);
+    for (std::size_t k = 0; k < special.size(); ++k) xs[k * 5] = special[k], ys[k * 7] = special[k];
+    for (std::size_t k = 0; k < kBlock; ++k) row.loops.front()(&xs[k], &ys[k], &one_by_one[k], 1);
+    for (std::size_t which = 0; which < row.loops.size(); ++which) {
+      for (std::size_t trial = 0; trial < 300; ++trial) {
+        const std::size_t start = trial == 0 ? 0 : random() % 64;
+        const std::size_t n = trial == 0 ? kBlock : trial < 70 ? trial : random() % (kBlock - start);
+        std::vector<T> out(n + 1, T(77));
+        row.loops[which](&xs[start], &ys[start], out.data(), n);
+        ASSERT_EQ(out[n], T(77));
+        for (std::size_t k = 0; k < n; ++k) {
+          if (std::isnan(out[k]) && std::isnan(one_by_one[start + k])) continue;  // which NaN is not promised
+          ASSERT_EQ(lane::bits_of(out[k]), lane::bits_of(one_by_one[start + k]))
+              << row.name << " of " << xs[start + k] << ", " << ys[start + k] << " in loop " << which << ", " << k << " of " << n;
+        }
+      }
+    }
+  }
+}
+TEST(Math, VectorsAndTailsGiveTheBitsOfScalars) {
+  expect_same_bits(float_rows());
+  expect_same_bits(double_rows());
+}
+
+}  // namespace
+}  // namespace weft::kernels
