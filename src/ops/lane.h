@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/math.h"
 #include "kernels/special.h"
 
 namespace weft::inline v0::rows {
@@ -97,7 +98,7 @@ T lane_floordiv(T a, T b) {
 
 template <FloatLane T>
 T lane_pow(T x, T y) {
-  return std::pow(x, y);
+  return kernels::lane::pow(x, y);
 }
 // REQUIRES: y >= 0, which rows check.
 template <IntLane T>
@@ -110,41 +111,32 @@ T lane_pow(T x, T y) {
   return result;
 }
 
-template <FloatLane T> T exp(T x) { return std::exp(x); }
-template <FloatLane T> T expm1(T x) { return std::expm1(x); }
-template <FloatLane T> T log(T x) { return std::log(x); }
-template <FloatLane T> T log1p(T x) { return std::log1p(x); }
+template <FloatLane T> T exp(T x) { return kernels::lane::exp(x); }
+template <FloatLane T> T expm1(T x) { return kernels::lane::expm1(x); }
+template <FloatLane T> T log(T x) { return kernels::lane::log(x); }
+template <FloatLane T> T log1p(T x) { return kernels::lane::log1p(x); }
+template <FloatLane T> T sin(T x) { return kernels::lane::sin(x); }
+template <FloatLane T> T cos(T x) { return kernels::lane::cos(x); }
+template <FloatLane T> T tan(T x) { return kernels::lane::tan(x); }
+template <FloatLane T> T asin(T x) { return kernels::lane::asin(x); }
+template <FloatLane T> T acos(T x) { return kernels::lane::acos(x); }
+template <FloatLane T> T atan(T x) { return kernels::lane::atan(x); }
+template <FloatLane T> T atan2(T y, T x) { return kernels::lane::atan2(y, x); }
+template <FloatLane T> T sinh(T x) { return kernels::lane::sinh(x); }
+template <FloatLane T> T cosh(T x) { return kernels::lane::cosh(x); }
+template <FloatLane T> T tanh(T x) { return kernels::lane::tanh(x); }
+template <FloatLane T> T asinh(T x) { return kernels::lane::asinh(x); }
+template <FloatLane T> T acosh(T x) { return kernels::lane::acosh(x); }
+template <FloatLane T> T atanh(T x) { return kernels::lane::atanh(x); }
+template <FloatLane T> T erf(T x) { return kernels::lane::erf(x); }
+template <FloatLane T> T erfc(T x) { return kernels::lane::erfc(x); }
+template <FloatLane T> T sigmoid(T x) { return kernels::lane::sigmoid(x); }
+template <FloatLane T> T softplus(T x) { return kernels::lane::softplus(x); }
 template <FloatLane T> T sqrt(T x) { return std::sqrt(x); }
-template <FloatLane T> T sin(T x) { return std::sin(x); }
-template <FloatLane T> T cos(T x) { return std::cos(x); }
-template <FloatLane T> T tan(T x) { return std::tan(x); }
-template <FloatLane T> T asin(T x) { return std::asin(x); }
-template <FloatLane T> T acos(T x) { return std::acos(x); }
-template <FloatLane T> T atan(T x) { return std::atan(x); }
-template <FloatLane T> T atan2(T y, T x) { return std::atan2(y, x); }
-template <FloatLane T> T sinh(T x) { return std::sinh(x); }
-template <FloatLane T> T cosh(T x) { return std::cosh(x); }
-template <FloatLane T> T tanh(T x) { return std::tanh(x); }
-template <FloatLane T> T asinh(T x) { return std::asinh(x); }
-template <FloatLane T> T acosh(T x) { return std::acosh(x); }
-template <FloatLane T> T atanh(T x) { return std::atanh(x); }
-template <FloatLane T> T erf(T x) { return std::erf(x); }
-template <FloatLane T> T erfc(T x) { return std::erfc(x); }
 template <FloatLane T> T erfinv(T x) { return static_cast<T>(kernels::inverse_erf(static_cast<double>(x))); }
 template <FloatLane T> T lgamma(T x) { return static_cast<T>(kernels::log_gamma(static_cast<double>(x))); }
 template <FloatLane T> T digamma(T x) { return static_cast<T>(kernels::digamma(static_cast<double>(x))); }
 template <FloatLane T> T floor(T x) { return std::floor(x); }
 template <FloatLane T> T ceil(T x) { return std::ceil(x); }
-
-// Neither overflows for any x, because only exp(-|x|) is taken.
-template <FloatLane T>
-T sigmoid(T x) {
-  const T e = std::exp(-std::abs(x));
-  return (x < T(0) ? e : T(1)) / (T(1) + e);
-}
-template <FloatLane T>
-T softplus(T x) {
-  return (x > T(0) ? x : T(0)) + std::log1p(std::exp(-std::abs(x)));
-}
 
 }  // namespace weft::inline v0::rows
