@@ -32,16 +32,16 @@ struct Index {
   enum class What : std::uint8_t { kPosition, kRange, kAll, kEllipsis, kNewAxis } what;
   std::int64_t position = 0;
   Range bounds{};
-  Location where{};  ///< of the line that wrote a plain integer
+  Location where{};  ///< of the line that wrote it
 
   template <std::integral A>
     requires(!std::same_as<A, bool>)
   constexpr Index(A at, Location here = Location::here())
       : what(What::kPosition), position(std::unsigned_integral<A> && at > static_cast<A>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(at)), where(here) {}
-  constexpr Index(Range r) : what(What::kRange), bounds(r) {}
-  constexpr Index(All) : what(What::kAll) {}
-  constexpr Index(Ellipsis) : what(What::kEllipsis) {}
-  constexpr Index(NewAxis) : what(What::kNewAxis) {}
+  constexpr Index(Range r, Location here = Location::here()) : what(What::kRange), bounds(r), where(here) {}
+  constexpr Index(All, Location here = Location::here()) : what(What::kAll), where(here) {}
+  constexpr Index(Ellipsis, Location here = Location::here()) : what(What::kEllipsis), where(here) {}
+  constexpr Index(NewAxis, Location here = Location::here()) : what(What::kNewAxis), where(here) {}
 };
 
 }  // namespace weft::inline v0

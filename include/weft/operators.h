@@ -46,7 +46,8 @@ WEFT_API Tensor operator&(const Operand& a, const Operand& b);
 WEFT_API Tensor operator|(const Operand& a, const Operand& b);
 WEFT_API Tensor operator^(const Operand& a, const Operand& b);
 WEFT_API Tensor operator~(const Operand& x);
-WEFT_API Tensor operator!(const Tensor& x);  ///< bool only; not an Operand, because a Tensor converts to bool, too
+/// Bool only. Its errors name no line: an Operand would know it, but a Tensor converts to bool as well, and `!x` would be ambiguous.
+WEFT_API Tensor operator!(const Tensor& x);
 
 /// Rebinds the handle `x` to a new value; other handles to the old value keep it.
 inline Tensor& operator+=(Tensor& x, const Operand& b) { return x = x + b; }

@@ -9,7 +9,6 @@
 // Ownership: handles share the value; the last one frees it. Copying a handle costs one atomic increment.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <functional>
 #include <initializer_list>
@@ -126,10 +125,11 @@ class WEFT_API Tensor {
   /// x[i] drops axis 0; x(i, all, range(1, 4), ellipsis, newaxis) indexes as NumPy does. The result is a new value.
   Tensor operator[](Index at) const;
   template <std::convertible_to<Index>... I>
-  Tensor operator()(I... at) const {
-    const std::array<Index, sizeof...(I)> list{Index(at)...};
-    return index(list, {});  // the line that is being compiled here is not the caller's
+  Tensor operator()(Index first, I... rest) const {  // `first` is made by the caller, and knows its line
+    const Index list[] = {first, Index(rest, first.where)...};
+    return index(list, first.where);
   }
+  Tensor operator()() const { return *this; }
   Tensor index(std::span<const Index> at, Location where = Location::here()) const;
 
   /// Iteration goes over axis 0. Throws ShapeError for a scalar.

@@ -93,6 +93,41 @@ TYPED_TEST(HalfTypes, KeepsTheSignOfZeroAndOverflowsToInfinity) {
   EXPECT_TRUE(std::isnan(static_cast<float>(TypeParam(kNaN))));
 }
 
+// A double beside the middle of two neighbours goes to the nearer one, although the nearest float is the middle itself.
+TYPED_TEST(HalfTypes, RoundsDoublesOnce) {
+  for (unsigned bits = 0; bits < 0x7fff; ++bits) {
+    const double low = value_of(static_cast<std::uint16_t>(bits), Fields<TypeParam>::exponent);
+    double high = value_of(static_cast<std::uint16_t>(bits + 1), Fields<TypeParam>::exponent);
+    if (!std::isfinite(low)) break;
+    if (std::isinf(high)) high = low + (low - value_of(static_cast<std::uint16_t>(bits - 1), Fields<TypeParam>::exponent));
+    const double middle = (low + high) / 2;
+    const auto rounded = [](double v) { return unsigned{convert<TypeParam>(v).bits}; };
+    ASSERT_EQ(rounded(middle), bits % 2 == 0 ? bits : bits + 1) << bits;
+    ASSERT_EQ(rounded(std::nextafter(middle, 0.0)), bits) << bits;
+    ASSERT_EQ(rounded(std::nextafter(middle, HUGE_VAL)), bits + 1) << bits;
+    ASSERT_EQ(rounded(-std::nextafter(middle, HUGE_VAL)), (bits + 1) | 0x8000u) << bits;
+  }
+  EXPECT_EQ(static_cast<float>(convert<TypeParam>(1e300)), kInf);
+  EXPECT_EQ(convert<TypeParam>(-1e-300).bits, 0x8000u);
+  EXPECT_EQ(static_cast<float>(convert<TypeParam>(-HUGE_VAL)), -kInf);
+  EXPECT_TRUE(std::isnan(static_cast<float>(convert<TypeParam>(std::numeric_limits<double>::quiet_NaN()))));
+}
+
+TEST(Convert, RoundsIntegersToHalvesOnce) {
+  for (int shift = 0; shift < 55; ++shift) {  // 257 lies in the middle of 256 and 258, and goes to 256; one more is beyond it
+    const std::int64_t middle = std::int64_t{257} << shift;
+    const auto rounded = [](auto v) { return static_cast<double>(static_cast<float>(convert<bfloat16>(v))); };
+    ASSERT_EQ(rounded(middle), std::ldexp(256.0, shift));
+    if (shift == 0) continue;
+    ASSERT_EQ(rounded(middle + 1), std::ldexp(258.0, shift)) << shift;
+    ASSERT_EQ(rounded(-middle - 1), -std::ldexp(258.0, shift)) << shift;
+    ASSERT_EQ(rounded(middle - 1), std::ldexp(256.0, shift)) << shift;
+    ASSERT_EQ(rounded(static_cast<std::uint64_t>(middle) + 1), std::ldexp(258.0, shift)) << shift;
+  }
+  EXPECT_EQ(static_cast<float>(convert<bfloat16>(std::numeric_limits<std::int64_t>::min())), -0x1p63f);
+  EXPECT_EQ(static_cast<float>(convert<bfloat16>(std::numeric_limits<std::uint64_t>::max())), 0x1p64f);
+}
+
 template <class T>
 class IntegerTypes : public testing::Test {};
 using Integers = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "core/infer.h"
 #include "ops/table.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
@@ -132,6 +133,24 @@ TEST(Apply, AdaptsLiteralsOnceForAllModes) {
   } dtypes;
   Tensor({1, 2}, f16) * 2;
   EXPECT_EQ(dtypes.seen, std::vector<DType>({f16, f16}));
+}
+
+// A real attribute reaches the lanes in their own type, whatever that is.
+TEST(Apply, RealAttributesOfTilesHaveTheTypeOfTheLanes) {
+  const Op scale{.name = "scale",
+                 .doc = "x times factor.",
+                 .inputs = {"x"},
+                 .attrs = {attr::real("factor", 3)},
+                 .dtypes = kNumbers,
+                 .infer = infer::pointwise,
+                 .tile = lanes<2, Numbers>([](auto x, auto factor) { return static_cast<decltype(x)>(x * factor); })};
+  for (int t = 0; t < kNumDTypes; ++t) {
+    const auto dtype = static_cast<DType>(t);
+    if (dtype == bool_) continue;
+    std::vector<Tensor> inputs{Tensor({1, 2, 5}, dtype)};
+    const std::vector<Attr> attrs{Attr(3.0)};
+    EXPECT_EQ(cast(apply_one(scale, inputs, attrs, Location::here()), f64).to_vector<double>(), (std::vector<double>{3, 6, 15})) << name_of(dtype);
+  }
 }
 
 TEST(Table, RowsAreWellFormed) {

@@ -1,3 +1,4 @@
+#include "base/convert.h"
 #include "core/apply.h"
 #include "core/strides.h"
 
@@ -30,7 +31,8 @@ void run_pointwise(const Call& call, const Specs& specs, Tensors& outputs) {
   const DType out = specs[0].dtype;
   std::int64_t strides[kernels::kMaxTileInputs][kMaxRank];
   kernels::TileInput inputs[kernels::kMaxTileInputs];
-  double params[kernels::kMaxTileInputs];  // room for a real attribute in the lanes' own type
+  const DType lanes_dtype = is_half(dtype) ? f32 : dtype;
+  alignas(8) unsigned char params[kernels::kMaxTileInputs][8];  // real attributes in the lanes' own type
   int count = 0;
   for (const Tensor& input : call.inputs) {
     broadcast_strides(input.shape(), shape, strides[count]);
@@ -41,11 +43,11 @@ void run_pointwise(const Call& call, const Specs& specs, Tensors& outputs) {
     const double* value = std::get_if<double>(&attr);
     if (value == nullptr) continue;
     for (int axis = 0; axis < shape.rank(); ++axis) strides[count][axis] = 0;
-    const bool wide = dtype == f64;
-    const float narrow = static_cast<float>(*value);
-    if (wide) params[count] = *value;
-    else std::memcpy(&params[count], &narrow, sizeof narrow);
-    inputs[count] = {&params[count], strides[count], wide ? sizeof(double) : sizeof(float), kernels::Half::kNo};
+    with_element(lanes_dtype, [&](auto* tag) {
+      const auto number = convert<std::remove_pointer_t<decltype(tag)>>(*value);
+      std::memcpy(params[count], &number, sizeof number);
+    });
+    inputs[count] = {params[count], strides[count], size_of(lanes_dtype), kernels::Half::kNo};
     ++count;
   }
   kernels::run_tile(tile.for_dtype(dtype), inputs, count, {mutable_data(result), size_of(out), half_of(out)}, shape.begin(), shape.rank());

@@ -71,6 +71,6 @@ Tensor operator~(const Operand& x) {
   const auto op = is_logic(taken, taken) ? logical_not : invert;
   return op(std::move(taken), x.location());
 }
-Tensor operator!(const Tensor& x) { return logical_not(x, Location{}); }  // nobody knows the caller's line
+Tensor operator!(const Tensor& x) { return logical_not(x, Location{}); }  // see the declaration
 
 }  // namespace weft::inline v0
