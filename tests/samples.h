@@ -53,5 +53,7 @@ class Numbers64 {
   std::uint64_t state_;
 };
 std::uint64_t seed_of(std::string_view text);
+/// What WEFT_TEST_SEED=n adds to every seed, 0 for n = 0 and if it is not set. Every n gives every sample other values; the suites hold for each.
+std::uint64_t seed_of_run(const char* text);
 
 }  // namespace weft::test
