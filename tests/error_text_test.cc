@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <thread>
 
 #include "core/apply.h"
 #include "ops/table.h"
@@ -50,6 +51,26 @@ TEST(ErrorText, NamesTheSourceLine) {
     EXPECT_EQ(error.op(), "add");
     EXPECT_EQ(error.location().line, line);
   }
+}
+
+// Whatever stands first between the parentheses knows the line.
+TEST(ErrorText, NamesTheSourceLineOfIndexing) {
+  const Tensor x = {{1.f, 2.f}, {3.f, 4.f}};
+  const auto line_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const IndexError& error) {
+      return error.location().line;
+    }
+    return -1;
+  };
+  const int line = __LINE__;
+  EXPECT_EQ(line_of([&] { x[5]; }), line + 1);
+  EXPECT_EQ(line_of([&] { x(0, 5); }), line + 2);
+  EXPECT_EQ(line_of([&] { x(all, 5); }), line + 3);
+  EXPECT_EQ(line_of([&] { x(range(0, 1), 5); }), line + 4);
+  EXPECT_EQ(line_of([&] { x(ellipsis, 5); }), line + 5);
+  EXPECT_EQ(line_of([&] { x(newaxis, 5); }), line + 6);
 }
 
 TEST(ErrorText, OfDtypes) {
@@ -173,6 +194,16 @@ TEST(ErrorText, OfGradients) {
               "gradient: the target does not depend on source f32[2] through differentiable ops; ask for unconnected = zeros or none if that is meant.");
   EXPECT_TEXT(ValueError, gradient(x, x, {.output_gradients = {x, x}}), "gradient: 2 output_gradients for 1 targets; give one for each.");
   EXPECT_TEXT(ShapeError, gradient(x, x, {.output_gradients = {other}}), "gradient: output_gradients[0] must be f32[2], the target's spec.");
+}
+
+TEST(ErrorText, OfATapeOfAnotherThread) {
+  const Tensor x = 3.f;
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  std::thread([&] {
+    EXPECT_TEXT(StateError, tape.gradient(y, x), "gradient: this tape is still recording on another thread; ask there, or make it persistent.");
+  }).join();
 }
 
 TEST(ErrorText, OfASpentTape) {

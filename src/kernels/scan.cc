@@ -76,7 +76,8 @@ void recur(const ScanAxis& axis, const T* a, const T* b, T* y) {
   for_each_row(axis, [&](std::int64_t row, std::int64_t columns, bool first) {
     for (std::int64_t c = 0; c < columns; ++c) {
       const double added = static_cast<double>(b[row + c]);
-      totals[c] = first ? added : static_cast<double>(a[row + c]) * totals[c] + added;
+      const double factor = first ? 0 : static_cast<double>(a[row + c]);
+      totals[c] = factor == 0 ? added : factor * totals[c] + added;
       y[row + c] = static_cast<T>(totals[c]);
     }
   });

@@ -18,7 +18,8 @@ enum class Scan : std::uint8_t { kSum, kProd, kLogSumExp };  // the last one of 
 /// not 16-bit floating.
 void scan(Scan what, DType dtype, const ScanAxis& axis, bool exclusive, const void* x, void* y);
 
-/// y[k] = a[k] * y[k-1] + b[k], and y[0] = b[0]: the first coefficient is not used. REQUIRES: f32 or f64.
+/// y[k] = a[k] * y[k-1] + b[k], and y[0] = b[0]: the first coefficient is not used. Where a[k] is 0 it starts anew with b[k], even after an
+/// infinity or NaN. REQUIRES: f32 or f64.
 void linear_recurrence(DType dtype, const ScanAxis& axis, const void* a, const void* b, void* y);
 
 /// y[k] = x[k-1], and y[0] is zero, for elements of any type.

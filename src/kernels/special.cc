@@ -2,6 +2,7 @@
 
 #include <math.h>  // lgamma_r, which <cmath> does not promise
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -30,20 +31,28 @@ constexpr double kBernoulliOverFactorial[] = {
 
 bool is_whole(double x) { return x == std::floor(x); }
 
+// order! * base^exponent. The factorial and the power are each out of range long before their product is.
+class ScaledPower {
+ public:
+  explicit ScaledPower(double order) : direct_(order <= 20), factorial_(direct_ ? std::tgamma(order + 1) : log_gamma(order + 1)) {}
+  double operator()(double base, double exponent) const {
+    return direct_ ? factorial_ * std::pow(base, exponent) : std::exp(factorial_ + exponent * std::log(base));
+  }
+
+ private:
+  bool direct_;
+  double factorial_;  // its logarithm unless direct
+};
+
+// From here on the terms of the series below shrink tenfold or faster. Where that is far away, the powers shrink faster still.
+double far_enough(double order) { return 10 + (order + 1) / 2; }
+
 // order! * sum over k >= 0 of (x + k)^-(order + 1), for x > 0 and order >= 1, by Euler and Maclaurin: the first terms one by
 // one, up to a point w from where the remaining sum is an integral plus a fast series in 1/w.
 double scaled_zeta(double order, double x) {
   if (std::isinf(x)) return 0;
-  const double s = order + 1;
-  // The factorial and the power are each out of range long before their product is.
-  const bool direct = order <= 20;
-  const double factorial = direct ? std::tgamma(s) : 0, log_factorial = direct ? 0 : log_gamma(s);
-  const auto scaled_power = [&](double base, double exponent) {
-    return direct ? factorial * std::pow(base, exponent) : std::exp(log_factorial + exponent * std::log(base));
-  };
-
-  // From here on the series' terms shrink tenfold or faster. Where that is far away, the powers shrink faster still.
-  const double far = 10 + s / 2;
+  const double s = order + 1, far = far_enough(order);
+  const ScaledPower scaled_power(order);
   double sum = 0, w = x;
   for (; w < far; w += 1) {
     const double term = scaled_power(w, -s);
@@ -58,6 +67,21 @@ double scaled_zeta(double order, double x) {
     rising *= (s + 2 * j + 1) / w * ((s + 2 * j + 2) / w);
   }
   return sum + scaled_power(w, 1 - s) * tail;
+}
+
+// scaled_zeta(order, a) - scaled_zeta(order, b) for a and b from 0 to 1: term by term, because near each other the sums would cancel.
+double scaled_zeta_difference(double order, double a, double b) {
+  if (a == b) return 0;
+  const double s = order + 1, far = far_enough(order);
+  const ScaledPower scaled_power(order);
+  const double low = std::min(a, b), distance = std::abs(a - b), sign = a < b ? 1 : -1;
+  double sum = 0, k = 0;
+  for (; k < far; k += 1) {
+    const double term = -scaled_power(low + k, -s) * std::expm1(-s * std::log1p(distance / (low + k)));
+    sum += term;
+    if (term <= sum * 1e-18) return sign * sum;
+  }
+  return sign * sum + (scaled_zeta(order, a + k) - scaled_zeta(order, b + k));
 }
 
 }  // namespace
@@ -92,8 +116,10 @@ double polygamma(std::int64_t order, double x) {
   if (x > 0) return sign * scaled_zeta(n, x);
   if (is_whole(x)) return odd ? kInf : x == 0 ? std::copysign(kInf, -x) : kNaN;
   // The sum of (x + k)^-(n + 1) splits where x + k changes its sign. Below, the bases are -(ceil(x) - x), one less each, down to x.
-  const double below = scaled_zeta(n, std::ceil(x) - x) - scaled_zeta(n, 1 - x);
-  return sign * (scaled_zeta(n, x - std::floor(x)) + (odd ? below : -below));
+  const double above = x - std::floor(x), below = std::ceil(x) - x, beyond = scaled_zeta(n, 1 - x);
+  if (odd) return scaled_zeta(n, above) + (scaled_zeta(n, below) - beyond);
+  const double difference = scaled_zeta_difference(n, above, below);
+  return std::isinf(difference) ? -difference : -(difference + beyond);
 }
 
 double inverse_erf(double x) {

@@ -14,6 +14,13 @@ void select_lanes(const void* const* in, void* out, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) y[k] = condition[k] ? a[k] : b[k];
 }
 
+// How far a shift by b goes: every count is defined, the way TensorFlow's own kernels take those outside the width.
+template <IntLane T>
+int shift_count(T b) {
+  constexpr T last = sizeof(T) * 8 - 1;
+  return b < T(0) ? 0 : static_cast<int>(b > last ? last : b);
+}
+
 void select(KernelCall& call) {
   const Shape& shape = call.out_shape();
   std::int64_t strides[3][kMaxRank];
@@ -137,16 +144,10 @@ std::vector<Op> compare() {
        .samples = {{{i32({2, 3}), i32({3})}}}},
 
       {.name = "left_shift",
-       .doc = "Elementwise a shifted left by b bits, broadcasting; b below 0 counts as 0, beyond the width gives 0.",
+       .doc = "Elementwise a shifted left by b bits, broadcasting; b below 0 counts as 0, beyond the width as the width less one.",
        .tf = "tf.bitwise.left_shift(a, b)",
        .inputs = {"a", "b"},
-       .tile = lanes<2, Integers>([](auto a, auto b) {
-         using T = decltype(a);
-         constexpr int width = static_cast<int>(sizeof(T) * 8);
-         if (b <= T(0)) return a;
-         if (static_cast<std::uint64_t>(b) >= static_cast<std::uint64_t>(width)) return T(0);
-         return static_cast<T>(static_cast<std::uint64_t>(a) << static_cast<int>(b));
-       }),
+       .tile = lanes<2, Integers>([](auto a, auto b) { return static_cast<decltype(a)>(static_cast<std::uint64_t>(a) << shift_count(b)); }),
        .traits = kNoGradient,
        .samples = {{{i32({2, 3}), i32({3}).range(0, 5)}}}},
 
@@ -154,13 +155,7 @@ std::vector<Op> compare() {
        .doc = "Elementwise a shifted right by b bits, keeping the sign; b below 0 counts as 0, beyond the width as the width less one.",
        .tf = "tf.bitwise.right_shift(a, b)",
        .inputs = {"a", "b"},
-       .tile = lanes<2, Integers>([](auto a, auto b) {
-         using T = decltype(a);
-         constexpr int width = static_cast<int>(sizeof(T) * 8);
-         if (b <= T(0)) return a;
-         if (static_cast<std::uint64_t>(b) >= static_cast<std::uint64_t>(width)) return static_cast<T>(a < T(0) ? T(-1) : T(0));
-         return static_cast<T>(a >> static_cast<int>(b));
-       }),
+       .tile = lanes<2, Integers>([](auto a, auto b) { return static_cast<decltype(a)>(a >> shift_count(b)); }),
        .traits = kNoGradient,
        .samples = {{{i32({2, 3}), i32({3}).range(0, 5)}}}},
 

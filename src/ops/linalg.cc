@@ -301,8 +301,9 @@ std::vector<Op> linalg() {
          return {in.spec(0)};
        },
        .expand = [](const Expand& x) -> Tensors {
-         const Tensor squares = sum(square(x[0], x.at), {.axis = axes_of(x), .keepdims = true}, x.at);
-         return {x[0] * rsqrt(maximum(squares, x.real("epsilon"), x.at), x.at)};
+         const Tensor wide = widened(x[0]);  // in f16 the default epsilon is 0
+         const Tensor squares = sum(square(wide, x.at), {.axis = axes_of(x), .keepdims = true}, x.at);
+         return {narrowed(wide * rsqrt(maximum(squares, x.real("epsilon"), x.at), x.at), x[0].dtype())};
        },
        .samples = {{{f32({2, 3})}}, {{f32({2, 3})}, {{"axis", Ints{1}}}}, {{f32({2, 3, 2})}, {{"axis", Ints{0, -1}}, {"epsilon", 1e-3}}}}},
 

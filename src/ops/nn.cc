@@ -69,10 +69,6 @@ void with_labels(const KernelCall& call, const Body& body) {
 Tensor row_sum(const Tensor& x, std::int64_t axis) { return sum(x, {.axis = axis, .keepdims = true}); }
 Tensor row_mean(const Tensor& x) { return row_sum(x, -1) / row_sum(ones_like(x), -1); }
 
-// A composed row of 16-bit floats computes in f32 and rounds once, as a kernel does.
-Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? cast(x, DType::f32) : x; }
-Tensor narrowed(const Tensor& y, const Tensor& like) { return y.dtype() == like.dtype() ? y : cast(y, like.dtype()); }
-
 // What a tensor of this norm is multiplied by so that the norm becomes clip_norm at most. NaN stays NaN. Both branches are finite where they
 // are not taken, so no gradient turns into NaN there.
 Tensor clip_scale(const Tensor& norm, double clip_norm) {
@@ -339,7 +335,7 @@ std::vector<Op> nn() {
        .infer = [](const Infer& in) -> Specs { return {{in.dtype(0), infer::broadcast(in, 0, 4)}}; },
        .expand = [](const Expand& e) -> Tensors {
          const Tensor slope = rsqrt(widened(e[2]) + e.real("variance_epsilon")) * widened(e[4]);
-         return {narrowed(widened(e[0]) * slope + (widened(e[3]) - widened(e[1]) * slope), e[0])};
+         return {narrowed(widened(e[0]) * slope + (widened(e[3]) - widened(e[1]) * slope), e[0].dtype())};
        },
        .samples = {{{f32({4, 3}), f32({3}), f32({3}).range(0.5, 2), f32({3}), f32({3})}, {{"variance_epsilon", 1e-3}}}}},
 
@@ -407,7 +403,7 @@ std::vector<Op> nn() {
          return {{in.dtype(0), result}};
        },
        .expand = [](const Expand& e) -> Tensors {
-         return {narrowed(standardize(widened(e[0]), {.epsilon = e.real("epsilon")}, e.at) * widened(e[1]) + widened(e[2]), e[0])};
+         return {narrowed(standardize(widened(e[0]), {.epsilon = e.real("epsilon")}, e.at) * widened(e[1]) + widened(e[2]), e[0].dtype())};
        },
        .samples = {{{f32({2, 5}), f32({5}), f32({5})}}, {{f32({2, 3, 4}), f32({4}), f32({4})}, {{"epsilon", 1e-5}}}}},
 
@@ -453,11 +449,11 @@ std::vector<Op> nn() {
        },
        .grad = [](const Backward& b) -> Grads {
          const SumOptions along{.axis = Infer{static_cast<const OpArgs&>(b), {}}.axes("axes", b.x().rank()), .keepdims = true};
-         const Tensor x = widened(b.x()), g = widened(b.dy()), squares = sum(x * x, along), one = ones_like(squares);
-         const Tensor zero = equal(squares, 0);  // where the square root has no slope
-         const Tensor norm = where(zero, squares, sqrt(where(zero, one, squares))), fits = norm <= b.real("clip_norm");
-         const Tensor scale = clip_scale(norm, b.real("clip_norm")), bend = where(fits, zeros_like(one), scale / where(fits, one, squares));
-         return {narrowed(g * scale - x * (bend * sum(g * x, along)), b.x())};
+         const EuclideanNormOptions norms{.axis = along.axis, .keepdims = true};  // never squares in f32
+         const Tensor x = widened(b.x()), g = widened(b.dy()), fits = euclidean_norm(x, norms) <= b.real("clip_norm");
+         // What is not clipped, zeros among it, is replaced by ones, whose norm has a slope that is thrown away.
+         const Tensor clipped = where(fits, ones_like(x), x), norm = euclidean_norm(clipped, norms), unit = clipped / norm;
+         return {narrowed(where(fits, g, (g - unit * sum(g * unit, along)) * (b.real("clip_norm") / norm)), b.x().dtype())};
        },
        .samples = {{{f32({3, 2})}, {{"clip_norm", 1.0}}}, {{f32({3, 2}).range(1, 2)}, {{"clip_norm", 1.0}, {"axes", Ints{1}}}}, {{f32({4})}, {{"clip_norm", 100.0}}}}},
 

@@ -72,5 +72,38 @@ TEST(Clip, ZeroHasAGradient) {
   EXPECT_EQ(tape.gradient(norm, x).to_vector<float>(), (Floats{0, 0, 0}));
 }
 
+// The squares of these are beyond f32.
+TEST(Clip, GradientsOfLargeVectorsDoNotVanish) {
+  const Tensor x(Floats{3e25f, 4e25f});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = clip_by_norm(x, 1.0);
+  const auto dx = tape.gradient(y, x, {.output_gradients = {Tensor(Floats{1, 0})}}).to_vector<float>();
+  EXPECT_FLOAT_EQ(dx[0], 1.28e-26f);
+  EXPECT_FLOAT_EQ(dx[1], -0.96e-26f);
+}
+
+TEST(Clip, InfinitelyLargeVectorsHaveNoGradient) {
+  const Tensor x(Floats{1, kInfinity});
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_TRUE(std::isnan(tape.gradient(clip_by_norm(x, 1.0), x).to_vector<float>()[1]));
+}
+
+// The default epsilon is 0 in f16.
+TEST(Normalize, ZerosStayZerosInEveryDtype) {
+  for (const DType dtype : {f16, bf16, f32, f64}) {
+    const Tensor x = zeros({3}, {.dtype = dtype});
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = l2_normalize(x);
+    EXPECT_EQ(y.dtype(), dtype);
+    EXPECT_EQ(y.to_vector<float>(), (Floats{0, 0, 0})) << name_of(dtype);
+    const auto dx = tape.gradient(y, x).to_vector<float>();
+    for (const float d : dx) EXPECT_FALSE(std::isnan(d)) << name_of(dtype);
+  }
+  EXPECT_EQ(l2_normalize(Tensor({300.f, 400.f}, f16)).to_vector<float>(), cast(Tensor({0.6f, 0.8f}), f16).to_vector<float>());
+}
+
 }  // namespace
 }  // namespace weft

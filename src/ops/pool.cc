@@ -136,8 +136,6 @@ kernels::ResizeShape resize_kernel_shape(const Shape& x, const Shape& y) {
   return {h == 0 ? 1 : x[0], x[h], x[h + 1], y[h], y[h + 1], x[h + 2]};
 }
 
-Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? cast(x, DType::f32) : x; }
-
 Ints ints(std::initializer_list<std::int64_t> list) { return Ints(list); }
 
 }  // namespace

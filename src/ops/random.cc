@@ -4,6 +4,7 @@
 // that draw leave it alone; random_skip gives the state from which the next call draws.
 #include <cmath>
 
+#include "base/convert.h"
 #include "kernels/philox.h"
 #include "ops/families.h"
 #include "ops/row.h"
@@ -46,8 +47,8 @@ Specs drawn(const Infer& in, DTypes dtypes) {
 double rounded(const Infer& in, double value) {
   return with_element(in.dtype_attr("dtype"), [&](auto* tag) -> double {
     using T = std::remove_pointer_t<decltype(tag)>;
-    if constexpr (std::is_integral_v<T> || std::same_as<T, double>) return value;
-    else return static_cast<float>(static_cast<T>(static_cast<float>(value)));
+    if constexpr (std::is_integral_v<T>) return value;
+    else return convert<double>(convert<T>(value));
   });
 }
 

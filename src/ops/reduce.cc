@@ -448,7 +448,7 @@ std::vector<Op> reduce() {
        .samples = {{{f32({3, 2})}}, {{f32({2, 4, 3})}, {{"axis", std::int64_t{1}}, {"reverse", true}}}}},
 
       {.name = "linear_recurrence",
-       .doc = "y[k] = a[k] * y[k-1] + b[k] along an axis, where y[0] = b[0] (the first coefficient is not used); reverse runs from the end.",
+       .doc = "y[k] = a[k] * y[k-1] + b[k] along an axis, where y[0] = b[0] (the first coefficient is not used), and y[k] = b[k] where a[k] is 0, whatever came before; reverse runs from the end.",
        .inputs = {"a", "b"},
        .attrs = {attr::axis("axis", 0), attr::flag("reverse", false)},
        .dtypes = kFloats,

@@ -18,4 +18,8 @@ using sample::i64;
 using sample::u32;
 using sample::u64;
 
+// A composed row or a gradient of 16-bit floats computes in f32 and rounds once, as a kernel does.
+inline Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? cast(x, DType::f32) : x; }
+inline Tensor narrowed(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+
 }  // namespace weft::inline v0::rows

@@ -142,9 +142,7 @@ void run_sorted(KernelCall& call, const Kernel& kernel) {
 
 // --- gradients, the same for both kinds ---
 
-// Counting and sharing are done in f32 for the 16-bit floats, which cannot count far.
-Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? cast(x, DType::f32) : x; }
-Tensor narrowed(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+// Counting and sharing are done in f32 for the 16-bit floats, which cannot count far: see widened.
 
 // The total of x over the segment of each row, at that row; 1 instead of 0.
 Tensor positive_total(const Backward& b, const Tensor& x) {
@@ -166,15 +164,33 @@ Grads grad_of_extreme(const Backward& b) {
   return {narrowed(where(chosen, dy / positive_total(b, cast(chosen, dy.dtype())), zeros_like(dy)), b.x(0).dtype())};
 }
 
-// dy times the product of the other rows of the segment: y / x, or where x is 0 the product of the rest, unless that has a 0, too.
-template <class Product>
-Grads grad_of_prod(const Backward& b, const Product& product) {
-  const Tensor x = widened(b.x(0)), ones = ones_like(x), zeros = zeros_like(x), is_zero = x == 0;
-  const Tensor without_zeros = where(is_zero, ones, x);
-  const Tensor count = positive_total(b, cast(is_zero, x.dtype()));
-  const Tensor rest = where(count == 1, gather_or_zero(product(without_zeros), b.x(1)), zeros);
-  const Tensor others = where(is_zero, rest, gather_or_zero(widened(b.y()), b.x(1)) / without_zeros);
-  return {narrowed(gather_or_zero(widened(b.dy()), b.x(1)) * others, b.x(0).dtype())};
+// For each row the product of the rows before it in its segment (reverse: after it), where equal ids stand side by side. It is the
+// recurrence y[k] = x[k-1] y[k-1] that starts anew with 1 in every segment. A row with a negative id is a segment of its own.
+Tensor running_product(const Tensor& x, const Tensor& ids, bool reverse) {
+  const auto neighbour = [&](const Tensor& t) { return shift_one(t, {.axis = 0, .reverse = reverse}); };
+  const Tensor is_first = neighbour(ones_like(ids)) == 0, goes_on = (ids == neighbour(ids)) & (ids >= 0) & ~is_first;
+  Ints columns;
+  for (int axis = 1; axis < x.rank(); ++axis) columns.push_back(axis);
+  const Tensor mask = expand_dims(goes_on, columns), zeros = zeros_like(x);
+  return linear_recurrence(where(mask, neighbour(x), zeros), where(mask, zeros, ones_like(x)), {.axis = 0, .reverse = reverse});
+}
+
+// dy times the product of the other rows of the segment, made of those before and those after. As in the gradient of `prod` nothing is
+// divided, so that it, and every further gradient of it, is right whichever rows are zero.
+Tensor grad_of_adjacent_prod(const Tensor& x, const Tensor& ids, const Tensor& dy) {
+  return gather_or_zero(dy, ids) * (running_product(x, ids, false) * running_product(x, ids, true));
+}
+
+Grads grad_of_sorted_prod(const Backward& b) {
+  return {narrowed(grad_of_adjacent_prod(widened(b.x(0)), b.x(1), widened(b.dy())), b.x(0).dtype())};
+}
+
+// The rows are brought in the order of their ids, and their gradients back.
+Grads grad_of_unsorted_prod(const Backward& b) {
+  const Tensor x = widened(b.x(0)), dy = widened(b.dy()), ids = reshape(b.x(1), {-1}), order = argsort(ids);
+  const Tensor rows = reshape_like(x, gather_or_zero(dy, ids));  // the axes of the ids are one
+  const Tensor dx = grad_of_adjacent_prod(gather(rows, order), gather(ids, order), dy);
+  return {narrowed(reshape_like(gather(dx, argsort(order)), x), b.x(0).dtype())};
 }
 
 // --- counting ---
@@ -260,11 +276,10 @@ std::vector<Op> segment() {
        .infer = infer_sorted,
        .validate = validate_sorted,
        .kernel = [](KernelCall& call) { run_sorted(call, multiply_segments); },
-       .grad = [](const Backward& b) -> Grads {
-         return grad_of_prod(b, [&](const Tensor& x) { return segment_prod(x, b.x(1)); });
-       },
+       .grad = grad_of_sorted_prod,
        .traits = kValueShape,
-       .samples = {{{f32({5, 2}).range(0.5, 2), i32({5}).exactly({0, 0, 1, 3, 3})}}, {{f32({3}).range(-2, -0.5), i32({3}).exactly({1, 1, 1})}}}},
+       .samples = {{{f32({5, 2}).range(0.5, 2), i32({5}).exactly({0, 0, 1, 3, 3})}}, {{f32({3}).range(-2, -0.5), i32({3}).exactly({1, 1, 1})}},
+                   {{f32({6}).exactly({2, 0, 3, 0, 1.5, 0}), i32({6}).exactly({0, 0, 0, 0, 2, 2})}}}},
 
       {.name = "unsorted_segment_sum",
        .doc = "Sums of the slices of x that have the same id, for ids below num_segments in any order; negative ids are dropped. An empty segment gives 0.",
@@ -374,11 +389,10 @@ std::vector<Op> segment() {
        .infer = infer_unsorted,
        .validate = validate_unsorted,
        .kernel = multiply_segments,
-       .grad = [](const Backward& b) -> Grads {
-         return grad_of_prod(b, [&](const Tensor& x) { return unsorted_segment_prod(x, b.x(1), b.integer("num_segments")); });
-       },
+       .grad = grad_of_unsorted_prod,
        .samples = {{{f32({5}).range(0.5, 2), i32({5}).exactly({2, 0, 2, -1, 0})}, {{"num_segments", std::int64_t{4}}}},
                    {{f32({2, 3, 2}).range(-2, -0.5), i32({2, 3}).range(-1, 3)}, {{"num_segments", std::int64_t{4}}}},
+                   {{f32({2, 3, 2}).exactly({2, 0, 0, 1, 1.5, -1, 0, 3, 0.5, 0, 0, 2}), i32({2, 3}).exactly({1, 0, 1, 1, -1, 0})}, {{"num_segments", std::int64_t{3}}}},
                    {{u32({4}), i32({4}).range(-1, 1)}, {{"num_segments", std::int64_t{2}}}}}},
 
       {.name = "bincount",

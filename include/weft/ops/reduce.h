@@ -48,7 +48,7 @@ WEFT_API Tensor cumprod(Tensor x, CumprodOptions options = {}, Location at = Loc
 struct CumulativeLogsumexpOptions { std::int64_t axis = 0; bool exclusive = false; bool reverse = false; };
 WEFT_API Tensor cumulative_logsumexp(Tensor x, CumulativeLogsumexpOptions options = {}, Location at = Location::here());  ///< Running logsumexp along an axis; exclusive leaves each element itself out (the first is then -inf), reverse runs from the end.
 struct LinearRecurrenceOptions { std::int64_t axis = 0; bool reverse = false; };
-WEFT_API Tensor linear_recurrence(Tensor a, Tensor b, LinearRecurrenceOptions options = {}, Location at = Location::here());  ///< y[k] = a[k] * y[k-1] + b[k] along an axis, where y[0] = b[0] (the first coefficient is not used); reverse runs from the end.
+WEFT_API Tensor linear_recurrence(Tensor a, Tensor b, LinearRecurrenceOptions options = {}, Location at = Location::here());  ///< y[k] = a[k] * y[k-1] + b[k] along an axis, where y[0] = b[0] (the first coefficient is not used), and y[k] = b[k] where a[k] is 0, whatever came before; reverse runs from the end.
 struct ShiftOneOptions { std::int64_t axis = 0; bool reverse = false; };
 WEFT_API Tensor shift_one(Tensor x, ShiftOneOptions options = {}, Location at = Location::here());  ///< Moves the elements one place along an axis, away from the start (reverse: towards it), and fills the free place with 0.
 struct SizeOptions { Axes axis = {}; DType dtype = DType::i32; };
