@@ -1,16 +1,16 @@
 // Products of matrices, and the contraction of two tensors over shared indices that reduces to them.
 //
 // Element types: float, double and the unsigned integers, which wrap; signed integers are passed as their unsigned
-// counterparts. The order in which products are added depends on the sizes only: blocks of kGemmBlock along k, each from its
-// start to its end, then the blocks in order. Strides are in elements and may be zero.
+// counterparts. The order in which products are added depends on the sizes and strides only, never on the number of threads, and no element
+// is ever multiplied by a zero of padding. Strides are in elements and may be zero.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-namespace weft::inline v0::kernels {
+#include "kernels/isa.h"
 
-inline constexpr std::int64_t kGemmBlock = 256;
+namespace weft::inline v0::kernels {
 
 template <class T>
 struct Matrix {
@@ -20,9 +20,14 @@ struct Matrix {
 
 /// c[i,j] = sum over p of a[i,p] * b[p,j] for i < m, j < n, p < k. c may not overlap a or b, nor itself.
 template <class T>
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
+void gemm(Isa isa, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
+template <class T>
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
+  gemm<T>(isa(), m, n, k, a, b, c);
+}
 
-/// The same, bit for bit, by the definition.
+/// The same by the definition, p in order. Floats of both lie within k * epsilon * sum over p of |a[i,p] * b[p,j]| of the exact product,
+/// but differ in their last bits; integers are equal.
 template <class T>
 void gemm_reference(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
 

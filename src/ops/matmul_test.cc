@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/gemm.h"
 #include <weft/weft.h>
 
 namespace weft {
@@ -39,97 +38,6 @@ void expect_close(const Tensor& actual, const Tensor& expected, double tolerance
   ASSERT_EQ(actual.spec(), expected.spec());
   const auto a = actual.to_vector<double>(), b = expected.to_vector<double>();
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance * std::max(1.0, std::abs(b[i]))) << "at " << i;
-}
-
-// The fast loop equals the reference bit for bit, and both lie within k * eps * (|a| |b|) of the product in long double.
-template <class T>
-void check_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const auto a = noise<T>(static_cast<std::size_t>(m * k), 1), b = noise<T>(static_cast<std::size_t>(k * n), 2);
-  for (int form = 0; form < 8; ++form) {
-    const bool ta = form & 1, tb = form & 2, tc = form & 4;
-    const kernels::Matrix<const T> x{a.data(), ta ? 1 : k, ta ? m : 1}, y{b.data(), tb ? 1 : n, tb ? k : 1};
-    std::vector<T> fast(static_cast<std::size_t>(m * n), T(7)), slow(fast);
-    kernels::gemm<T>(m, n, k, x, y, {fast.data(), tc ? 1 : n, tc ? m : 1});
-    kernels::gemm_reference<T>(m, n, k, x, y, {slow.data(), tc ? 1 : n, tc ? m : 1});
-    ASSERT_EQ(fast, slow) << m << " " << n << " " << k << " form " << form;
-    if constexpr (std::floating_point<T>)
-      for (std::int64_t i = 0; i < m; ++i)
-        for (std::int64_t j = 0; j < n; ++j) {
-          long double exact = 0, size = 0;
-          for (std::int64_t p = 0; p < k; ++p) {
-            const long double term = static_cast<long double>(x.data[i * x.row + p * x.col]) * y.data[p * y.row + j * y.col];
-            exact += term;
-            size += std::abs(term);
-          }
-          const long double bound = static_cast<long double>(k) * std::numeric_limits<T>::epsilon() * size;
-          ASSERT_LE(std::abs(static_cast<long double>(fast[static_cast<std::size_t>(tc ? j * m + i : i * n + j)]) - exact), bound);
-        }
-  }
-}
-
-TEST(Gemm, EqualsTheReferenceOnOddSizesAndLayouts) {
-  const std::int64_t cases[][3] = {{1, 1, 1},   {1, 1, 0},    {3, 5, 0},   {1, 300, 17}, {300, 1, 17}, {1, 1, 1000}, {2, 3, 257}, {4, 8, 256}, {5, 9, 255},
-                                   {7, 13, 31}, {17, 33, 65}, {33, 7, 513}, {3, 257, 9},  {9, 513, 3},  {64, 64, 64}, {0, 3, 4},   {3, 0, 4}};
-  for (const auto& [m, n, k] : cases) {
-    check_gemm<float>(m, n, k);
-    check_gemm<double>(m, n, k);
-    check_gemm<std::uint8_t>(m, n, k);
-    check_gemm<std::uint16_t>(m, n, k);
-    check_gemm<std::uint32_t>(m, n, k);
-    check_gemm<std::uint64_t>(m, n, k);
-  }
-}
-
-// Contraction by its definition: every combination of indices in turn.
-std::vector<double> contract_slowly(const std::vector<kernels::Index>& indices, const double* a, const double* b, std::size_t size) {
-  std::vector<double> c(size, 0);
-  std::vector<bool> written(size);
-  std::vector<std::int64_t> at(indices.size(), 0);
-  for (const auto& index : indices)
-    if (index.size == 0) return c;
-  for (;;) {
-    std::int64_t i = 0, j = 0, k = 0;
-    for (std::size_t n = 0; n < at.size(); ++n) i += at[n] * indices[n].a, j += at[n] * indices[n].b, k += at[n] * indices[n].c;
-    c[static_cast<std::size_t>(k)] += a[i] * (b == nullptr ? 1 : b[j]);
-    std::size_t n = 0;
-    while (n < at.size() && ++at[n] == indices[n].size) at[n++] = 0;
-    if (n == at.size()) return c;
-  }
-}
-
-TEST(Contract, EqualsTheDefinitionForEveryUseOfFourIndices) {
-  const auto a = noise<double>(10000, 3), b = noise<double>(10000, 4);
-  const std::int64_t sizes[] = {2, 3, 4, 5};
-  int checked = 0;
-  // Every index is in some of a, b, c (bits 1, 2, 4), at least in a or b; strides go up or down with the index.
-  for (int code = 0; code < 7 * 7 * 7 * 7 * 2; ++code) {
-    std::vector<kernels::Index> indices(4);
-    int rest = code / 2;
-    std::int64_t sa = 1, sb = 1, sc = 1;
-    for (std::size_t n = 0; n < 4; ++n, rest /= 7) {
-      const int use = rest % 7 + 1;
-      const std::size_t place = code % 2 ? n : 3 - n;
-      const std::int64_t size = sizes[n];
-      indices[place] = {size, use & 1 ? sa : 0, use & 2 ? sb : 0, use & 4 ? sc : 0};
-      if (use & 1) sa *= size;
-      if (use & 2) sb *= size + 1;
-      if (use & 4) sc *= size;
-    }
-    for (const double* factor : {b.data(), static_cast<const double*>(nullptr)}) {
-      if (factor == nullptr)
-        for (auto& index : indices)
-          if (index.b != 0) index.b = 0, index.a = index.a == 0 && index.c == 0 ? 0 : index.a;
-      bool proper = true;  // an index of no operand at all has no meaning
-      for (const auto& index : indices) proper = proper && (index.a != 0 || index.b != 0 || index.c != 0);
-      if (!proper) continue;
-      std::vector<double> c(static_cast<std::size_t>(sc), -1);
-      kernels::contract<double>(indices, a.data(), factor, c.data());
-      const auto expected = contract_slowly(indices, a.data(), factor, c.size());
-      for (std::size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c[i], expected[i], 1e-12) << "code " << code << " at " << i;
-      ++checked;
-    }
-  }
-  EXPECT_GT(checked, 5000);
 }
 
 TEST(Matmul, BroadcastsBatchesAndTransposes) {

@@ -1,0 +1,240 @@
+#include "kernels/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <weft/runtime.h>
+
+namespace weft {
+namespace {
+
+using kernels::Isa;
+using kernels::Matrix;
+using Size = std::int64_t;
+
+// Numbers that look random and are the same everywhere.
+template <class T>
+std::vector<T> noise(Size count, std::uint64_t seed) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (T& v : values) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    if constexpr (std::floating_point<T>) v = static_cast<T>(static_cast<double>(seed >> 40) / (1 << 23) - 1);
+    else v = static_cast<T>(seed >> 33);
+  }
+  return values;
+}
+
+std::vector<Isa> isas() {
+  std::vector<Isa> all;
+  for (const Isa isa : {Isa::kBaseline, Isa::kV3, Isa::kV4})
+    if (isa <= kernels::best_isa()) all.push_back(isa);
+  return all;
+}
+
+// How a matrix of rows x cols lies: by rows, by columns, by rows with a gap, with gaps both ways, all rows or all columns the same.
+enum Layout { kByRows, kByColumns, kGap, kGaps, kOneRow, kOneColumn };
+constexpr Layout kLayouts[] = {kByRows, kByColumns, kGap, kGaps, kOneRow, kOneColumn};
+
+template <class T>
+Matrix<T> laid_out(Layout layout, T* data, Size rows, Size cols) {
+  switch (layout) {
+    case kByColumns: return {data, 1, rows};
+    case kGap: return {data, cols + 3, 1};
+    case kGaps: return {data, 2 * cols + 5, 2};
+    case kOneRow: return {data, 0, 1};
+    case kOneColumn: return {data, 1, 0};
+    default: return {data, cols, 1};
+  }
+}
+Size room_for(Size rows, Size cols) { return (rows + 1) * (2 * cols + 5) + rows; }
+
+template <class T>
+void check(Isa isa, Size m, Size n, Size k, Layout la, Layout lb, Layout lc) {
+  SCOPED_TRACE(std::string(name_of(isa)) + " " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", layouts " +
+               std::to_string(la) + " " + std::to_string(lb) + " " + std::to_string(lc));
+  const std::vector<T> a = noise<T>(room_for(m, k), 1), b = noise<T>(room_for(k, n), 2);
+  std::vector<T> fast(static_cast<std::size_t>(room_for(m, n)), T(7)), slow(fast);
+  const Matrix<const T> x = laid_out(la, a.data(), m, k), y = laid_out(lb, b.data(), k, n);
+  const Matrix<T> c = laid_out(lc, fast.data(), m, n), d = laid_out(lc, slow.data(), m, n);
+  kernels::gemm<T>(isa, m, n, k, x, y, c);
+  kernels::gemm_reference<T>(m, n, k, x, y, d);
+  if constexpr (!std::floating_point<T>) {
+    ASSERT_EQ(fast, slow);
+  } else {
+    for (Size i = 0; i < m; ++i)
+      for (Size j = 0; j < n; ++j) {
+        using Wide = std::conditional_t<std::same_as<T, float>, double, long double>;
+        Wide exact = 0, size = 0;
+        for (Size p = 0; p < k; ++p) {
+          const Wide term = static_cast<Wide>(x.data[i * x.row + p * x.col]) * y.data[p * y.row + j * y.col];
+          exact += term;
+          size += std::abs(term);
+        }
+        T &at = c.data[i * c.row + j * c.col], &reference = d.data[i * d.row + j * d.col];
+        const Wide bound = static_cast<Wide>(k) * std::numeric_limits<T>::epsilon() * size;
+        ASSERT_LE(std::abs(at - exact), bound) << i << ", " << j;
+        ASSERT_LE(std::abs(reference - exact), bound) << i << ", " << j;
+        at = reference;
+      }
+    ASSERT_EQ(fast, slow);  // nothing else was written
+  }
+}
+
+template <class T>
+void check_layouts(Size m, Size n, Size k) {
+  for (const Isa isa : isas())
+    for (const Layout la : kLayouts)
+      for (const Layout lb : kLayouts)
+        for (const Layout lc : {kByRows, kByColumns, kGap, kGaps}) {
+          check<T>(isa, m, n, k, la, lb, lc);
+          if (testing::Test::HasFatalFailure()) return;
+        }
+}
+
+constexpr Size kOddSizes[][3] = {{1, 1, 1},  {1, 1, 0},  {3, 5, 0},   {0, 3, 4},    {3, 0, 4},    {1, 1, 100}, {1, 70, 17},
+                                 {70, 1, 17}, {2, 3, 257}, {4, 8, 16}, {6, 16, 255}, {7, 13, 31}, {17, 33, 65}, {13, 7, 300},
+                                 {3, 77, 9}, {25, 49, 5}, {48, 64, 48}};
+
+TEST(Gemm, FloatsLieWithinTheBoundForOddSizesAndLayouts) {
+  for (const auto& [m, n, k] : kOddSizes) {
+    check_layouts<float>(m, n, k);
+    check_layouts<double>(m, n, k);
+  }
+}
+
+TEST(Gemm, IntegersEqualTheReferenceForOddSizesAndLayouts) {
+  for (const auto& [m, n, k] : kOddSizes) {
+    check_layouts<std::uint8_t>(m, n, k);
+    check_layouts<std::uint16_t>(m, n, k);
+    check_layouts<std::uint32_t>(m, n, k);
+    check_layouts<std::uint64_t>(m, n, k);
+  }
+}
+
+TEST(Gemm, LargerProductsLieWithinTheBound) {
+  const Size cases[][3] = {{65, 130, 259}, {131, 67, 130}, {61, 200, 90}, {200, 18, 300}, {14, 200, 513}, {1, 2100, 260}, {2100, 1, 260}};
+  for (const auto& [m, n, k] : cases)
+    for (const Isa isa : isas())
+      for (const Layout la : {kByRows, kByColumns, kGaps})
+        for (const Layout lb : {kByRows, kByColumns, kGaps}) {
+          check<float>(isa, m, n, k, la, lb, kByRows);
+          if (la == kByRows) check<double>(isa, m, n, k, la, lb, kByRows);
+          if (HasFatalFailure()) return;
+        }
+}
+
+// Runs f with each number of threads and leaves the number as it was.
+template <class F>
+void with_thread_counts(F&& f) {
+  const int before = num_threads();
+  for (const int threads : {1, 2, 3, 4, 8}) {
+    set_num_threads(threads);
+    f(threads);
+  }
+  set_num_threads(before);
+}
+
+template <class T>
+void check_threads(Size m, Size n, Size k, Layout la, Layout lb) {
+  const std::vector<T> a = noise<T>(room_for(m, k), 1), b = noise<T>(room_for(k, n), 2);
+  std::vector<T> first;
+  with_thread_counts([&](int threads) {
+    std::vector<T> c(static_cast<std::size_t>(m * n));
+    kernels::gemm<T>(m, n, k, laid_out(la, a.data(), m, k), laid_out(lb, b.data(), k, n), {c.data(), n, 1});
+    if (threads == 1) first = c;
+    EXPECT_EQ(std::memcmp(c.data(), first.data(), c.size() * sizeof(T)), 0) << threads << " threads, " << m << " x " << n << " x " << k;
+  });
+}
+
+TEST(Gemm, HasTheSameBitsForAnyNumberOfThreads) {
+  const Size cases[][3] = {{150, 170, 190}, {257, 263, 515}, {8, 1030, 700},  {900, 16, 400},
+                           {1, 3001, 1000}, {3001, 1, 1000}, {1, 7, 300000}};
+  for (const auto& [m, n, k] : cases)
+    for (const Layout la : {kByRows, kByColumns})
+      for (const Layout lb : {kByRows, kByColumns}) {
+        check_threads<float>(m, n, k, la, lb);
+        check_threads<double>(m, n, k, la, lb);
+      }
+}
+
+// An infinite or undefined element shows where the definition has it, and nowhere else: padding never meets it.
+TEST(Gemm, InfinitiesAndNaNsShowWhereTheyBelong) {
+  const Size cases[][3] = {{1, 1, 3}, {1, 9, 5}, {9, 1, 5}, {5, 7, 9}, {7, 17, 11}, {13, 19, 270}, {67, 70, 71}};
+  for (const auto& [m, n, k] : cases)
+    for (const Isa isa : isas())
+      for (const Layout la : {kByRows, kByColumns, kGaps})
+        for (const Layout lb : {kByRows, kByColumns, kGaps})
+          for (const float odd : {INFINITY, -INFINITY, NAN}) {
+            std::vector<float> a = noise<float>(room_for(m, k), 5), b = noise<float>(room_for(k, n), 6);
+            const Matrix<float> x = laid_out(la, a.data(), m, k), y = laid_out(lb, b.data(), k, n);
+            x.data[(m - 1) * x.row + (k - 1) * x.col] = odd;
+            y.data[(k / 2) * y.row + (n - 1) * y.col] = odd;
+            y.data[(k - 1) * y.row] = 0;
+            std::vector<float> fast(static_cast<std::size_t>(m * n)), slow(fast);
+            kernels::gemm<float>(isa, m, n, k, {x.data, x.row, x.col}, {y.data, y.row, y.col}, {fast.data(), n, 1});
+            kernels::gemm_reference<float>(m, n, k, {x.data, x.row, x.col}, {y.data, y.row, y.col}, {slow.data(), n, 1});
+            for (std::size_t i = 0; i < fast.size(); ++i) {
+              ASSERT_EQ(std::isnan(fast[i]), std::isnan(slow[i])) << m << " " << n << " " << k << " at " << i;
+              ASSERT_EQ(std::isinf(fast[i]), std::isinf(slow[i])) << m << " " << n << " " << k << " at " << i;
+            }
+          }
+}
+
+// Contraction by its definition: every combination of indices in turn.
+std::vector<double> contract_slowly(const std::vector<kernels::Index>& indices, const double* a, const double* b, std::size_t size) {
+  std::vector<double> c(size, 0);
+  std::vector<bool> written(size);
+  std::vector<std::int64_t> at(indices.size(), 0);
+  for (const auto& index : indices)
+    if (index.size == 0) return c;
+  for (;;) {
+    std::int64_t i = 0, j = 0, k = 0;
+    for (std::size_t n = 0; n < at.size(); ++n) i += at[n] * indices[n].a, j += at[n] * indices[n].b, k += at[n] * indices[n].c;
+    c[static_cast<std::size_t>(k)] += a[i] * (b == nullptr ? 1 : b[j]);
+    std::size_t n = 0;
+    while (n < at.size() && ++at[n] == indices[n].size) at[n++] = 0;
+    if (n == at.size()) return c;
+  }
+}
+
+TEST(Contract, EqualsTheDefinitionForEveryUseOfFourIndices) {
+  const auto a = noise<double>(10000, 3), b = noise<double>(10000, 4);
+  const std::int64_t sizes[] = {2, 3, 4, 5};
+  int checked = 0;
+  // Every index is in some of a, b, c (bits 1, 2, 4), at least in a or b; strides go up or down with the index.
+  for (int code = 0; code < 7 * 7 * 7 * 7 * 2; ++code) {
+    std::vector<kernels::Index> indices(4);
+    int rest = code / 2;
+    std::int64_t sa = 1, sb = 1, sc = 1;
+    for (std::size_t n = 0; n < 4; ++n, rest /= 7) {
+      const int use = rest % 7 + 1;
+      const std::size_t place = code % 2 ? n : 3 - n;
+      const std::int64_t size = sizes[n];
+      indices[place] = {size, use & 1 ? sa : 0, use & 2 ? sb : 0, use & 4 ? sc : 0};
+      if (use & 1) sa *= size;
+      if (use & 2) sb *= size + 1;
+      if (use & 4) sc *= size;
+    }
+    for (const double* factor : {b.data(), static_cast<const double*>(nullptr)}) {
+      if (factor == nullptr)
+        for (auto& index : indices)
+          if (index.b != 0) index.b = 0, index.a = index.a == 0 && index.c == 0 ? 0 : index.a;
+      bool proper = true;  // an index of no operand at all has no meaning
+      for (const auto& index : indices) proper = proper && (index.a != 0 || index.b != 0 || index.c != 0);
+      if (!proper) continue;
+      std::vector<double> c(static_cast<std::size_t>(sc), -1);
+      kernels::contract<double>(indices, a.data(), factor, c.data());
+      const auto expected = contract_slowly(indices, a.data(), factor, c.size());
+      for (std::size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c[i], expected[i], 1e-12) << "code " << code << " at " << i;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 5000);
+}
+
+}  // namespace
+}  // namespace weft

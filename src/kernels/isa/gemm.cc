@@ -1,0 +1,309 @@
+// Packing, and products of blocks of matrices on register tiles.
+#include "kernels/gemm_tiles.h"
+#include "kernels/isa/microtile.h"
+
+namespace weft::inline v0::kernels::WEFT_ISA {
+namespace {
+
+using Size = std::int64_t;
+
+WEFT_INLINE Size least(Size a, Size b) { return a < b ? a : b; }
+
+// --- 16-bit floats ---
+
+struct Half16 {
+  std::uint16_t bits;
+};
+struct Brain16 {
+  std::uint16_t bits;
+};
+
+template <class To, class From>
+WEFT_INLINE To as_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+WEFT_INLINE float widen(float x) { return x; }
+WEFT_INLINE double widen(double x) { return x; }
+WEFT_INLINE float widen(Brain16 x) { return as_bits<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+WEFT_INLINE float widen(Half16 x) {
+  const std::uint32_t sign = (x.bits & 0x8000u) << 16, size = x.bits & 0x7fffu;
+  if (size >= 0x7c00) return as_bits<float>(sign | 0x7f800000u | (size & 0x3ffu) << 13 | ((size & 0x3ffu) != 0 ? 0x400000u : 0u));
+  // Shifted into place the exponent is too small by 112, of a subnormal too: one exact product mends both.
+  return as_bits<float>(sign | as_bits<std::uint32_t>(as_bits<float>(size << 13) * as_bits<float>(0x77800000u)));
+}
+
+// --- packing ---
+
+template <class T>
+struct QuadOf {
+  typedef T type __attribute__((vector_size(16)));
+};
+template <class T>
+using Quad = typename QuadOf<T>::type;  // what is transposed at once: a square of these
+template <class T>
+constexpr int kQuad = 16 / static_cast<int>(sizeof(T));
+
+template <class T>
+WEFT_INLINE Quad<T> load_quad(const T* from) {
+  Quad<T> q;
+  __builtin_memcpy(&q, from, sizeof q);
+  return q;
+}
+template <class S>
+WEFT_INLINE Quad<float> widen_quad(const S* from) {
+  return Quad<float>{widen(from[0]), widen(from[1]), widen(from[2]), widen(from[3])};
+}
+WEFT_INLINE Quad<float> load_quad(const Brain16* from) { return widen_quad(from); }
+#if defined(__F16C__)
+WEFT_INLINE Quad<float> load_quad(const Half16* from) { return _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))); }
+#else
+WEFT_INLINE Quad<float> load_quad(const Half16* from) { return widen_quad(from); }
+#endif
+
+WEFT_INLINE void transpose(Quad<float> (&q)[4]) {
+  const Quad<float> ac = __builtin_shufflevector(q[0], q[2], 0, 4, 1, 5), bd = __builtin_shufflevector(q[1], q[3], 0, 4, 1, 5);
+  const Quad<float> eg = __builtin_shufflevector(q[0], q[2], 2, 6, 3, 7), fh = __builtin_shufflevector(q[1], q[3], 2, 6, 3, 7);
+  q[0] = __builtin_shufflevector(ac, bd, 0, 4, 1, 5);
+  q[1] = __builtin_shufflevector(ac, bd, 2, 6, 3, 7);
+  q[2] = __builtin_shufflevector(eg, fh, 0, 4, 1, 5);
+  q[3] = __builtin_shufflevector(eg, fh, 2, 6, 3, 7);
+}
+WEFT_INLINE void transpose(Quad<double> (&q)[2]) {
+  const Quad<double> first = __builtin_shufflevector(q[0], q[1], 0, 2);
+  q[1] = __builtin_shufflevector(q[0], q[1], 1, 3);
+  q[0] = first;
+}
+
+// to[p * W + w] = from[w * line + p * along] for w < W.
+template <int W, class T, class S>
+WEFT_INLINE void pack_whole(const S* from, Size line, Size along, Size k, T* to) {
+  constexpr int Q = kQuad<T>, kSquares = W / Q * Q;
+  Size p = 0;
+  if (line == 1) {
+    for (; p < k; ++p, from += along, to += W) {
+      if constexpr (sizeof(S) == sizeof(T)) {
+        __builtin_memcpy(to, from, W * sizeof(T));
+      } else {
+        for (int w = 0; w < kSquares; w += Q) {
+          const Quad<T> q = load_quad(from + w);
+          __builtin_memcpy(to + w, &q, sizeof q);
+        }
+        for (int w = kSquares; w < W; ++w) to[w] = widen(from[w]);
+      }
+    }
+    return;
+  }
+  if (along == 1) {
+    for (; p + Q <= k; p += Q) {
+      for (int w = 0; w < kSquares; w += Q) {
+        Quad<T> q[Q];
+        WEFT_UNROLL for (int i = 0; i < Q; ++i) q[i] = load_quad(from + (w + i) * line + p);
+        transpose(q);
+        WEFT_UNROLL for (int i = 0; i < Q; ++i) __builtin_memcpy(to + (p + i) * W + w, &q[i], sizeof q[i]);
+      }
+      if constexpr (kSquares < W) {
+        Quad<T> q[Q] = {};
+        WEFT_UNROLL for (int i = 0; i < W - kSquares; ++i) q[i] = load_quad(from + (kSquares + i) * line + p);
+        transpose(q);
+        WEFT_UNROLL for (int i = 0; i < Q; ++i) __builtin_memcpy(to + (p + i) * W + kSquares, &q[i], (W - kSquares) * sizeof(T));
+      }
+    }
+  }
+  for (; p < k; ++p)
+    for (int w = 0; w < W; ++w) to[p * W + w] = widen(from[w * line + p * along]);
+}
+
+// The same for `width` of `step` lines; the others are left alone.
+template <class T, class S>
+void pack_part(const S* from, Size line, Size along, Size width, Size step, Size k, T* to) {
+  for (Size w = 0; w < width; ++w)
+    for (Size p = 0; p < k; ++p) to[p * step + w] = widen(from[w * line + p * along]);
+}
+
+// Rows of a fall into strips of nearly equal height.
+struct Strips {
+  Size count, height, higher;  // the first `higher` have one row more
+  WEFT_INLINE explicit Strips(Size m) : count((m + kTileRows - 1) / kTileRows), height(m / count), higher(m % count) {}
+  WEFT_INLINE Size start(Size s) const { return s * height + least(s, higher); }
+  WEFT_INLINE Size rows(Size s) const { return height + (s < higher ? 1 : 0); }
+};
+
+template <class T, class S>
+void pack_left_from(const S* from, Size line, Size along, Size count, Size k, T* to) {
+  const Strips strips(count);
+  for (Size s = 0; s < strips.count; ++s) {
+    const Size start = strips.start(s), rows = strips.rows(s);
+    const S* lines = from + start * line;
+    if (rows == kTileRows) pack_whole<kTileRows>(lines, line, along, k, to + start * k);
+    else if (rows == kTileRows - 1) pack_whole<kTileRows - 1>(lines, line, along, k, to + start * k);
+    else pack_part(lines, line, along, rows, rows, k, to + start * k);
+  }
+}
+
+template <class T, class S>
+void pack_right_from(const S* from, Size line, Size along, Size count, Size k, T* to) {
+  constexpr Size W = kTileCols<T>;
+  for (; count >= W; count -= W, from += W * line, to += W * k) pack_whole<W>(from, line, along, k, to);
+  if (count == 0) return;
+  for (Size i = 0; i < W * k; ++i) to[i] = 0;
+  pack_part(from, line, along, count, W, k, to);
+}
+
+template <class T>
+void pack_left(Stored stored, const void* from, Size line, Size along, Size count, Size k, T* to) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (stored == Stored::kF16) return pack_left_from(static_cast<const Half16*>(from), line, along, count, k, to);
+    if (stored == Stored::kBF16) return pack_left_from(static_cast<const Brain16*>(from), line, along, count, k, to);
+  }
+  pack_left_from(static_cast<const T*>(from), line, along, count, k, to);
+}
+
+template <class T>
+void pack_right(Stored stored, const void* from, Size line, Size along, Size count, Size k, T* to) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (stored == Stored::kF16) return pack_right_from(static_cast<const Half16*>(from), line, along, count, k, to);
+    if (stored == Stored::kBF16) return pack_right_from(static_cast<const Brain16*>(from), line, along, count, k, to);
+  }
+  pack_right_from(static_cast<const T*>(from), line, along, count, k, to);
+}
+
+// --- blocks ---
+
+// a_step: from row to row (ByRows), otherwise from p to p.
+template <class T>
+using TileFn = void (*)(Size k, const T* a, Size a_step, const T* b, Size b_step, T* c, Size c_row, int cols, bool add);
+
+template <int R, int V, bool Whole, bool ByRows, class T>
+void tile_of(Size k, const T* a, Size a_step, const T* b, Size b_step, T* c, Size c_row, int cols, bool add) {
+  Finish<T> finish;
+  finish.add = add;
+  if constexpr (ByRows) {
+    const T* rows[R];
+    WEFT_UNROLL for (int i = 0; i < R; ++i) rows[i] = a + i * a_step;
+    tile<R, V, Whole, T>(1, k, Rows<T, R>{rows, R, {}}, Strip<T>{b, b_step}, c, c_row, cols, finish);
+  } else {
+    tile<R, V, Whole, T>(1, k, Strip<T>{a, a_step}, Strip<T>{b, b_step}, c, c_row, cols, finish);
+  }
+}
+
+// One tile function for each height.
+template <class T>
+struct TileFns {
+  TileFn<T> at[kTileRows];
+};
+
+template <int V, bool Whole, bool ByRows, class T, int R = kTileRows>
+constexpr void fill(TileFns<T>& fns) {
+  fns.at[R - 1] = tile_of<R, V, Whole, ByRows, T>;
+  if constexpr (R > 1) fill<V, Whole, ByRows, T, R - 1>(fns);
+}
+
+template <int V, bool Whole, bool ByRows, class T>
+constexpr TileFns<T> tile_fns() {
+  TileFns<T> fns{};
+  fill<V, Whole, ByRows, T>(fns);
+  return fns;
+}
+
+// [by rows][narrow, broken off, whole]
+template <class T>
+constexpr TileFns<T> kTiles[2][3] = {
+    {tile_fns<1, false, false, T>(), tile_fns<2, false, false, T>(), tile_fns<2, true, false, T>()},
+    {tile_fns<1, false, true, T>(), tile_fns<2, false, true, T>(), tile_fns<2, true, true, T>()}};
+
+template <class T>
+void multiply(Size m, Size n, Size k, LeftBlock<T> a, RightBlock<T> b, T* c, Size c_row, bool add) {
+  constexpr Size W = kTileCols<T>;
+  const Strips strips(m);
+  const bool by_rows = a.form == LeftBlock<T>::kRows, packed = a.form == LeftBlock<T>::kPacked;
+  const Size row_step = by_rows ? a.stride : packed ? k : 1;  // from one row of a to the next, as far as strips go
+  for (Size j = 0; j < n; j += W, b.data += b.panel) {
+    const int cols = static_cast<int>(least(W, n - j));
+    const int width = cols <= kLanes<T> ? 0 : b.padded || cols == W ? 2 : 1;
+    const TileFns<T>& tiles = kTiles<T>[by_rows][width];
+    Size i = 0;
+    for (Size s = 0; s < strips.count; ++s) {
+      const Size rows = strips.rows(s);
+      tiles.at[rows - 1](k, a.data + i * row_step, packed ? rows : a.stride, b.data, b.stride, c + i * c_row + j, c_row, cols, add);
+      i += rows;
+    }
+  }
+}
+
+// --- vectors ---
+
+template <class T>
+void row_by_matrix(Size n, Size k, const T* x, Size x_step, const T* b, Size b_row, T* y) {
+  constexpr int kDepth = 8;  // rows of b that are read side by side
+  constexpr int L = kLanes<T>;
+  for (Size p = 0; p < k; p += kDepth) {
+    const int depth = static_cast<int>(least(kDepth, k - p));
+    Vector<T> factors[kDepth];
+    for (int d = 0; d < depth; ++d) factors[d] = spread(x[(p + d) * x_step]);
+    const T* rows = b + p * b_row;
+    Size j = 0;
+    if (depth == kDepth) {
+      for (; j + L <= n; j += L) {
+        Vector<T> sum = p == 0 ? Vector<T>{} : load(y + j);
+        WEFT_UNROLL for (int d = 0; d < kDepth; ++d) sum = multiply_add(factors[d], load(rows + d * b_row + j), sum);
+        store(y + j, sum);
+      }
+    }
+    for (; j < n; j += L) {
+      const First<T> first{static_cast<int>(least(L, n - j))};
+      Vector<T> sum = p == 0 ? Vector<T>{} : load(y + j, first);
+      for (int d = 0; d < depth; ++d) sum = multiply_add(factors[d], load(rows + d * b_row + j, first), sum);
+      store(y + j, sum, first);
+    }
+  }
+}
+
+template <class T>
+WEFT_INLINE T sum_of(Vector<T> v) {
+  T lanes[kLanes<T>];
+  store(lanes, v);
+  WEFT_UNROLL for (int half = kLanes<T> / 2; half > 0; half /= 2)
+    WEFT_UNROLL for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+template <int R, class T>
+WEFT_INLINE void dots(Size k, const T* a, Size a_row, const T* x, T* y, Size y_step) {
+  constexpr int L = kLanes<T>, kChains = 2;
+  Vector<T> sums[R][kChains];
+  WEFT_UNROLL for (int i = 0; i < R; ++i)
+    WEFT_UNROLL for (int u = 0; u < kChains; ++u) sums[i][u] = Vector<T>{};
+  Size p = 0;
+  for (; p + kChains * L <= k; p += kChains * L)
+    WEFT_UNROLL for (int u = 0; u < kChains; ++u) {
+      const Vector<T> right = load(x + p + u * L);
+      WEFT_UNROLL for (int i = 0; i < R; ++i) sums[i][u] = multiply_add(load(a + i * a_row + p + u * L), right, sums[i][u]);
+    }
+  for (; p < k; p += L) {
+    const First<T> first{static_cast<int>(least(L, k - p))};
+    const Vector<T> right = load(x + p, first);
+    WEFT_UNROLL for (int i = 0; i < R; ++i) sums[i][0] = multiply_add(load(a + i * a_row + p, first), right, sums[i][0]);
+  }
+  WEFT_UNROLL for (int i = 0; i < R; ++i) y[i * y_step] = sum_of<T>(sums[i][0] + sums[i][1]);
+}
+
+template <class T>
+void matrix_by_column(Size m, Size k, const T* a, Size a_row, const T* x, T* y, Size y_step) {
+  Size i = 0;
+  for (; i + 4 <= m; i += 4) dots<4, T>(k, a + i * a_row, a_row, x, y + i * y_step, y_step);
+  for (; i < m; ++i) dots<1, T>(k, a + i * a_row, a_row, x, y + i * y_step, y_step);
+}
+
+template <class T>
+constexpr GemmTiles<T> kTable = {kTileRows,     kTileCols<T>,  multiply<T>,      pack_left<T>,
+                                 pack_right<T>, row_by_matrix<T>, matrix_by_column<T>};
+
+}  // namespace
+
+const GemmKernels gemm_kernels = {kTable<float>, kTable<double>};
+
+}  // namespace weft::inline v0::kernels::WEFT_ISA
