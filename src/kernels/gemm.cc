@@ -33,11 +33,15 @@ Matrix<T> transposed(Matrix<T> x) {
 template <class T>
 class Scratch {
  public:
-  explicit Scratch(Size elements) : block_(allocate_block(std::max<std::size_t>(1, static_cast<std::size_t>(elements) * sizeof(T)))) {
+  explicit Scratch(Size elements) {
+    if (elements == 0) return;
+    block_ = allocate_block(static_cast<std::size_t>(elements) * sizeof(T));
     if (block_.start == nullptr)
       throw OutOfMemoryError("", "there is no memory left to lay out the factors of a product; use smaller shapes.", {});
   }
-  ~Scratch() { free_block(block_); }
+  ~Scratch() {
+    if (block_.start != nullptr) free_block(block_);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   T* get() const { return static_cast<T*>(block_.start); }
@@ -48,13 +52,20 @@ class Scratch {
 
 // --- floats ---
 
-// Along k a product falls into equal blocks of at most this many: a panel of b, 64 bytes wide with AVX2, takes half of the first-level
-// cache.
-constexpr Size kDepth = 256;
 // Products (of numbers) below which one thread is faster than two.
 constexpr Size kSerial = 64 * 64 * 64;
+// Products up to which one call of the kernel does it all.
+constexpr Size kSmall = 40 * 40 * 40;
+// Products up to which factors are read as they lie whatever their strides: they stay in the caches.
+constexpr Size kLight = 160 * 160 * 160;
 // Elements of a factor that are packed at a time.
 constexpr Size kPacked = 4 << 20;
+
+// Along k a product falls into equal blocks of at most this many: a panel of b takes three quarters of the first-level cache.
+template <class T>
+Size most_depth(const GemmTiles<T>& tiles) {
+  return std::min<Size>(384, (Size{32} << 10) / (tiles.cols * static_cast<Size>(sizeof(T))));
+}
 
 // `total` lines in `count` pieces of nearly equal size, each but the last a multiple of `unit`.
 struct Pieces {
@@ -80,59 +91,100 @@ constexpr Stored stored_as() {
   return std::same_as<T, S> ? Stored::kAsComputed : std::same_as<S, float16> ? Stored::kF16 : Stored::kBF16;
 }
 
-// How rows and columns fall into tasks: pieces that suit the second-level cache, then smaller ones until there are enough of them.
+// How rows and columns fall into tasks: pieces that suit the second-level cache, then smaller ones until there are enough of them. A
+// product of few rows reads long runs of b instead, once.
 void split(Pieces& rows, Pieces& cols, Size products) {
+  const Size broad = rows.total <= 2 * rows.unit ? 4 : 1;
   rows.count = parts_of(rows.total, 16 * rows.unit);
-  cols.count = parts_of(cols.total, 16 * cols.unit);
-  const Size wanted = std::min<Size>(64, products >> 20);
+  cols.count = parts_of(cols.total, 16 * broad * cols.unit);
+  const Size wanted = std::min<Size>(12, products >> 18);
   while (rows.count * cols.count < wanted) {
-    Pieces& larger = rows.total / rows.count > cols.total / cols.count ? rows : cols;
-    if (larger.total / larger.count < 4 * larger.unit) return;
+    const bool by_rows = rows.total / rows.count > cols.total / cols.count;
+    Pieces& larger = by_rows ? rows : cols;
+    if (larger.total / larger.count < 12 * larger.unit * (by_rows ? 1 : broad)) return;
     larger.count *= 2;
   }
 }
 
-// Packs both factors, then multiplies them. Tasks are pieces of c; each adds up all of k, block by block.
-template <class T, class S>
-void packed_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row) {
-  constexpr Stored stored = stored_as<T, S>();
-  const bool serial = m * n * k < kSerial;
-  const Pieces depths{k, 1, parts_of(k, kDepth)};
-  Pieces rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
-  split(rows, cols, m * n * k);
-  const Size width = round_up(n, tiles.cols);
-  const Scratch<T> left(m * k), right(width * k);
-  const auto left_at = [&](Size d, Size i) { return left.get() + depths.start(d) * m + i * depths.size(d); };
-  const auto right_at = [&](Size d, Size j) { return right.get() + depths.start(d) * width + j * depths.size(d); };
+// What becomes of a factor before it is multiplied.
+enum class Packing : unsigned char {
+  kNone,    // the tiles read it as it lies
+  kInTask,  // each task packs what it needs: only one needs it
+  kShared,  // it is packed as a whole first
+};
 
-  run(serial, depths.count * (rows.count + cols.count), [&](Size task) {
-    const Size d = task / (rows.count + cols.count), piece = task % (rows.count + cols.count) - rows.count, p = depths.start(d);
-    if (piece < 0) {
-      const Size i = rows.start(piece + rows.count);
-      tiles.pack_left(stored, a.data + i * a.row + p * a.col, a.row, a.col, rows.size(piece + rows.count), depths.size(d), left_at(d, i));
-    } else {
-      const Size j = cols.start(piece);
-      tiles.pack_right(stored, b.data + p * b.row + j * b.col, b.col, b.row, cols.size(piece), depths.size(d), right_at(d, j));
-    }
-  });
-  run(serial, rows.count * cols.count, [&](Size task) {
-    const Size r = task % rows.count, q = task / rows.count, i = rows.start(r), j = cols.start(q);
-    for (Size d = 0; d < depths.count; ++d)
-      tiles.multiply(rows.size(r), cols.size(q), depths.size(d), {LeftBlock<T>::kPacked, left_at(d, i), 0},
-                     {right_at(d, j), tiles.cols, tiles.cols * depths.size(d), true}, c + i * c_row + j, c_row, d > 0);
-  });
+template <class T>
+LeftBlock<T> as_it_lies(Matrix<const T> a) {
+  if (a.col == 1) return {LeftBlock<T>::kRows, a.data, a.row};
+  return {LeftBlock<T>::kColumns, a.data, a.col};
 }
 
-// Factors as they lie, where the tiles can read them so; b is packed if it lies by columns.
+// By measurement: packing pays where lines are read often, or where they are far apart.
 template <class T>
-void direct_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, T* c, Size c_row) {
-  const Pieces depths{k, 1, parts_of(k, kDepth)};
-  for (Size d = 0; d < depths.count; ++d) {
-    const Size p = depths.start(d);
-    const LeftBlock<T> left = a.col == 1 ? LeftBlock<T>{LeftBlock<T>::kRows, a.data + p, a.row}
-                                         : LeftBlock<T>{LeftBlock<T>::kColumns, a.data + p * a.col, a.col};
-    tiles.multiply(m, n, depths.size(d), left, {b.data + p * b.row, b.row, tiles.cols, false}, c, c_row, d > 0);
+bool left_as_it_lies(const GemmTiles<T>& tiles, Size n, Matrix<const T> a, bool light) {
+  if (a.col == 1) return light || n <= 24 * tiles.cols;
+  return a.row == 1 && (light || a.col <= 4 * tiles.cols);
+}
+template <class T>
+bool right_as_it_lies(const GemmTiles<T>& tiles, Size m, Matrix<const T> b, bool light) {
+  return b.col == 1 && (light || m <= 2 * tiles.rows || b.row <= 16 * tiles.cols);
+}
+
+// Tasks are pieces of c; each adds up all of k, block by block.
+template <class T, class S>
+void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row) {
+  constexpr Stored stored = stored_as<T, S>();
+  const bool serial = m * n * k < kSerial;
+  const Pieces depths{k, 1, parts_of(k, most_depth(tiles))};
+  Pieces rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
+  if (!serial) split(rows, cols, m * n * k);
+  Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
+  if constexpr (std::same_as<T, S>) {
+    if (left_as_it_lies(tiles, n, a, m * n * k <= kLight)) pack_a = Packing::kNone;
+    if (right_as_it_lies(tiles, m, b, m * n * k <= kLight)) pack_b = Packing::kNone;
   }
+
+  // A packed factor holds its blocks of k one after the other, each in strips or panels.
+  const Size width = round_up(n, tiles.cols);
+  const Scratch<T> shared_a(pack_a == Packing::kShared ? m * k : 0), shared_b(pack_b == Packing::kShared ? width * k : 0);
+  const auto pack_left = [&](Size d, Size r, T* to) {
+    const Size i = rows.start(r), p = depths.start(d);
+    tiles.pack_left(stored, a.data + i * a.row + p * a.col, a.row, a.col, rows.size(r), depths.size(d), to);
+  };
+  const auto pack_right = [&](Size d, Size q, T* to) {
+    const Size j = cols.start(q), p = depths.start(d);
+    tiles.pack_right(stored, b.data + p * b.row + j * b.col, b.col, b.row, cols.size(q), depths.size(d), to);
+  };
+  const auto left_at = [&](Size d, Size r) { return shared_a.get() + depths.start(d) * m + rows.start(r) * depths.size(d); };
+  const auto right_at = [&](Size d, Size q) { return shared_b.get() + depths.start(d) * width + cols.start(q) * depths.size(d); };
+
+  const Size left_parts = pack_a == Packing::kShared ? rows.count : 0, right_parts = pack_b == Packing::kShared ? cols.count : 0;
+  const Size parts = left_parts + right_parts;
+  if (parts > 0)
+    run(serial, depths.count * parts, [&](Size task) {
+      const Size d = task / parts, part = task % parts;
+      if (part < left_parts) pack_left(d, part, left_at(d, part));
+      else pack_right(d, part - left_parts, right_at(d, part - left_parts));
+    });
+  run(serial, rows.count * cols.count, [&](Size task) {
+    const Size r = task % rows.count, q = task / rows.count, i = rows.start(r), j = cols.start(q), most = depths.size(depths.count - 1);
+    const Scratch<T> own_a(pack_a == Packing::kInTask ? rows.size(r) * most : 0);
+    const Scratch<T> own_b(pack_b == Packing::kInTask ? round_up(cols.size(q), tiles.cols) * most : 0);
+    for (Size d = 0; d < depths.count; ++d) {
+      const Size p = depths.start(d), depth = depths.size(d);
+      LeftBlock<T> left{LeftBlock<T>::kPacked, nullptr, 0};
+      RightBlock<T> right{nullptr, tiles.cols, tiles.cols * depth, true};
+      if (pack_a == Packing::kInTask) pack_left(d, r, own_a.get());
+      if (pack_b == Packing::kInTask) pack_right(d, q, own_b.get());
+      if (pack_a != Packing::kNone) left.data = pack_a == Packing::kShared ? left_at(d, r) : own_a.get();
+      if (pack_b != Packing::kNone) right.data = pack_b == Packing::kShared ? right_at(d, q) : own_b.get();
+      if constexpr (std::same_as<T, S>) {
+        if (pack_a == Packing::kNone) left = as_it_lies<T>({a.data + i * a.row + p * a.col, a.row, a.col});
+        if (pack_b == Packing::kNone) right = {b.data + p * b.row + j, b.row, tiles.cols, false};
+      }
+      tiles.multiply(rows.size(r), cols.size(q), depth, left, right, c + i * c_row + j, c_row, d > 0);
+    }
+  });
 }
 
 template <class T>
@@ -160,15 +212,19 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
       tiles.matrix_by_column(lines.size(task), k, b.data + j * b.col, b.col, x, y + j * y_step, y_step);
     });
   }
-  const Pieces lines{n, 64, std::clamp<Size>(n * k / kVectorTask, parts_of(n, 2048), parts_of(n, 256))};
-  run(serial, lines.count, [&](Size task) {
-    const Size j = lines.start(task);
-    tiles.row_by_matrix(lines.size(task), k, x, x_step, b.data + j, b.row, y + j);
+  // Rows of b are read whole, a few at a time, which memory likes best: tasks are blocks of rows, and have sums of their own.
+  constexpr Size kMostCols = 4096;  // whose sums stay in the first-level cache
+  const Pieces lines{n, 64, parts_of(n, kMostCols)};
+  const Pieces depths{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))};
+  const Scratch<T> sums((depths.count - 1) * n);
+  run(serial, depths.count * lines.count, [&](Size task) {
+    const Size d = task / lines.count, p = depths.start(d), j = lines.start(task % lines.count);
+    T* to = d == 0 ? y : sums.get() + (d - 1) * n;
+    tiles.row_by_matrix(lines.size(task % lines.count), depths.size(d), x + p * x_step, x_step, b.data + p * b.row + j, b.row, to + j);
   });
+  for (Size d = 1; d < depths.count; ++d)
+    for (Size j = 0; j < n; ++j) y[j] += sums.get()[(d - 1) * n + j];
 }
-
-// Work of a block in products of numbers below which the factors are taken as they lie.
-constexpr Size kDirect = 48 * 48 * 48;
 
 template <class T>
 void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
@@ -180,22 +236,29 @@ void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const 
     float_gemm<T>(tiles, m, n, k, a, b, {dense.get(), n, 1});
     return scatter(m, n, dense.get(), c);
   }
+  if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && (a.col == 1 || a.row == 1)) {
+    RightBlock<T> right{b.data, b.row, tiles.cols, false};
+    const Scratch<T> packed(b.col == 1 ? 0 : round_up(n, tiles.cols) * k);
+    if (b.col != 1) {
+      tiles.pack_right(Stored::kAsComputed, b.data, b.col, b.row, n, k, packed.get());
+      right = {packed.get(), tiles.cols, tiles.cols * k, true};
+    }
+    return tiles.multiply(m, n, k, as_it_lies(a), right, c.data, c.row, false);
+  }
   if (m == 1 && (b.col == 1 || b.row == 1)) return vector_product(tiles, n, k, a.data, a.col, b, c.data, 1);
   if (n == 1 && (a.col == 1 || (a.row == 1 && c.row == 1))) return vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);
-  const bool as_it_lies = b.col == 1 && (a.col == 1 || a.row == 1);
-  if (as_it_lies && (m * n * k <= kDirect || m <= 2 * tiles.rows)) return direct_product(tiles, m, n, k, a, b, c.data, c.row);
   const Size most = std::max<Size>(256, kPacked / k), most_rows = round_up(most, tiles.rows), most_cols = round_up(most, tiles.cols);
   for (Size i = 0; i < m; i += most_rows)
     for (Size j = 0; j < n; j += most_cols)
-      packed_product<T, T>(tiles, std::min(most_rows, m - i), std::min(most_cols, n - j), k, {a.data + i * a.row, a.row, a.col},
-                           {b.data + j * b.col, b.row, b.col}, c.data + i * c.row + j, c.row);
+      tiled_product<T, T>(tiles, std::min(most_rows, m - i), std::min(most_cols, n - j), k, {a.data + i * a.row, a.row, a.col},
+                          {b.data + j * b.col, b.row, b.col}, c.data + i * c.row + j, c.row);
 }
 
 // --- integers ---
 
 constexpr Size kRows = 4, kCols = 8;     // the tile that stays in registers
 constexpr Size kColBlock = 256;          // columns of b packed at a time: with kGemmBlock rows they fit the second-level cache
-constexpr Size kSmall = 512;             // products below which packing costs more than it saves
+constexpr Size kTiny = 512;              // products below which packing costs more than it saves
 constexpr Size kGemmBlock = 256;
 
 // out[panel][p][0..W): `count` lines of k elements in panels of W lines; the last panel is filled up with zeros.
@@ -239,7 +302,7 @@ void row_of_tiles(Size n, Size k, Matrix<const T> a, const Sum<T>* packed_b, Mat
 
 template <class T>
 void integer_gemm(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-  if (k == 0 || (m == 1 && n == 1) || m * n <= kSmall / k) return gemm_reference(m, n, k, a, b, c);
+  if (k == 0 || (m == 1 && n == 1) || m * n <= kTiny / k) return gemm_reference(m, n, k, a, b, c);
   if (n < kCols && n < m)  // a tile is wider than high: the transposed product wastes less of it
     return integer_gemm<T>(n, m, k, {b.data, b.col, b.row}, {a.data, a.col, a.row}, {c.data, c.col, c.row});
   const Size room = std::min(k, kGemmBlock) * round_up(std::min(n, kColBlock), kCols);
@@ -274,7 +337,7 @@ template <class T>
 void gemm(Isa isa, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
   if (m == 0 || n == 0) return;
   if constexpr (!std::floating_point<T>) return integer_gemm<T>(m, n, k, a, b, c);
-  else if (k == 0) return gemm_reference<T>(m, n, k, a, b, c);
+  else if (k == 0 || m * n * k <= 4) return gemm_reference<T>(m, n, k, a, b, c);
   else float_gemm<T>(tiles_of<T>(gemm_kernels(isa)), m, n, k, a, b, c);
 }
 

@@ -78,50 +78,53 @@ WEFT_INLINE void transpose(Quad<double> (&q)[2]) {
   q[0] = first;
 }
 
-// to[p * W + w] = from[w * line + p * along] for w < W.
-template <int W, class T, class S>
-WEFT_INLINE void pack_whole(const S* from, Size line, Size along, Size k, T* to) {
-  constexpr int Q = kQuad<T>, kSquares = W / Q * Q;
-  Size p = 0;
-  if (line == 1) {
-    for (; p < k; ++p, from += along, to += W) {
-      if constexpr (sizeof(S) == sizeof(T)) {
-        __builtin_memcpy(to, from, W * sizeof(T));
-      } else {
-        for (int w = 0; w < kSquares; w += Q) {
-          const Quad<T> q = load_quad(from + w);
-          __builtin_memcpy(to + w, &q, sizeof q);
-        }
-        for (int w = kSquares; w < W; ++w) to[w] = widen(from[w]);
+// G packings side by side, `apart` from each other in `to`, of lines that lie side by side: to[p * W + w] = from[p * along + w].
+template <int W, int G, class T, class S>
+WEFT_INLINE void pack_columns(const S* from, Size along, Size k, T* to, Size apart) {
+  constexpr int Q = kQuad<T>, kWhole = W / Q * Q, kAhead = 8;
+  for (Size p = 0; p < k; ++p, from += along, to += W) {
+    // The hardware does not foresee a step from row to row.
+    const S* ahead = p + kAhead < k ? from + kAhead * along : from;
+    WEFT_UNROLL for (int at = 0; at < G * W; at += 64 / static_cast<int>(sizeof(S))) __builtin_prefetch(ahead + at);
+    WEFT_UNROLL for (int g = 0; g < G; ++g) {
+      WEFT_UNROLL for (int w = 0; w < kWhole; w += Q) {
+        const Quad<T> q = load_quad(from + g * W + w);
+        __builtin_memcpy(to + g * apart + w, &q, sizeof q);
       }
+      WEFT_UNROLL for (int w = kWhole; w < W; ++w) to[g * apart + w] = widen(from[g * W + w]);
     }
-    return;
   }
+}
+
+// to[p * step + w] = from[w * line + p * along] for w < width, and 0 from there to `step`. Called with constant width and step where it
+// matters.
+template <class T, class S>
+WEFT_INLINE void pack_lines(const S* from, Size line, Size along, int width, int step, Size k, T* to) {
+  constexpr int Q = kQuad<T>, kRun = 64 / static_cast<int>(sizeof(T));
+  const int squares = width / Q * Q;
+  Size p = 0;
+  if (width < step)
+    for (Size at = 0; at < k; ++at)
+      for (int w = width; w < step; ++w) to[at * step + w] = 0;
   if (along == 1) {
-    for (; p + Q <= k; p += Q) {
-      for (int w = 0; w < kSquares; w += Q) {
-        Quad<T> q[Q];
-        WEFT_UNROLL for (int i = 0; i < Q; ++i) q[i] = load_quad(from + (w + i) * line + p);
-        transpose(q);
-        WEFT_UNROLL for (int i = 0; i < Q; ++i) __builtin_memcpy(to + (p + i) * W + w, &q[i], sizeof q[i]);
-      }
-      if constexpr (kSquares < W) {
-        Quad<T> q[Q] = {};
-        WEFT_UNROLL for (int i = 0; i < W - kSquares; ++i) q[i] = load_quad(from + (kSquares + i) * line + p);
-        transpose(q);
-        WEFT_UNROLL for (int i = 0; i < Q; ++i) __builtin_memcpy(to + (p + i) * W + kSquares, &q[i], (W - kSquares) * sizeof(T));
-      }
+    // A cache line of a few lines at a time: where they lie a power of two apart, more would not fit the cache together.
+    for (; p + kRun <= k; p += kRun) {
+      WEFT_UNROLL for (int w = 0; w < squares; w += Q)
+        WEFT_UNROLL for (int r = 0; r < kRun; r += Q) {
+          Quad<T> q[Q];
+          WEFT_UNROLL for (int i = 0; i < Q; ++i) q[i] = load_quad(from + (w + i) * line + p + r);
+          transpose(q);
+          WEFT_UNROLL for (int i = 0; i < Q; ++i) __builtin_memcpy(to + (p + r + i) * step + w, &q[i], sizeof q[i]);
+        }
+      WEFT_UNROLL for (int w = squares; w < width; ++w)
+        WEFT_UNROLL for (int r = 0; r < kRun; r += Q) {
+          const Quad<T> q = load_quad(from + w * line + p + r);
+          WEFT_UNROLL for (int i = 0; i < Q; ++i) to[(p + r + i) * step + w] = q[i];
+        }
     }
   }
   for (; p < k; ++p)
-    for (int w = 0; w < W; ++w) to[p * W + w] = widen(from[w * line + p * along]);
-}
-
-// The same for `width` of `step` lines; the others are left alone.
-template <class T, class S>
-void pack_part(const S* from, Size line, Size along, Size width, Size step, Size k, T* to) {
-  for (Size w = 0; w < width; ++w)
-    for (Size p = 0; p < k; ++p) to[p * step + w] = widen(from[w * line + p * along]);
+    for (int w = 0; w < width; ++w) to[p * step + w] = widen(from[w * line + p * along]);
 }
 
 // Rows of a fall into strips of nearly equal height.
@@ -134,23 +137,32 @@ struct Strips {
 
 template <class T, class S>
 void pack_left_from(const S* from, Size line, Size along, Size count, Size k, T* to) {
+  constexpr int W = kTileRows;
   const Strips strips(count);
   for (Size s = 0; s < strips.count; ++s) {
-    const Size start = strips.start(s), rows = strips.rows(s);
-    const S* lines = from + start * line;
-    if (rows == kTileRows) pack_whole<kTileRows>(lines, line, along, k, to + start * k);
-    else if (rows == kTileRows - 1) pack_whole<kTileRows - 1>(lines, line, along, k, to + start * k);
-    else pack_part(lines, line, along, rows, rows, k, to + start * k);
+    const int rows = static_cast<int>(strips.rows(s));
+    if (rows == W && line == 1 && s + 4 <= strips.count && strips.rows(s + 3) == W) {
+      pack_columns<W, 4>(from, along, k, to, W * k);
+      s += 3, from += 4 * W, to += 4 * W * k;
+      continue;
+    }
+    if (rows == W) pack_lines(from, line, along, W, W, k, to);
+    else pack_lines(from, line, along, rows, rows, k, to);
+    from += rows * line, to += rows * k;
   }
 }
 
 template <class T, class S>
 void pack_right_from(const S* from, Size line, Size along, Size count, Size k, T* to) {
-  constexpr Size W = kTileCols<T>;
-  for (; count >= W; count -= W, from += W * line, to += W * k) pack_whole<W>(from, line, along, k, to);
-  if (count == 0) return;
-  for (Size i = 0; i < W * k; ++i) to[i] = 0;
-  pack_part(from, line, along, count, W, k, to);
+  constexpr int W = kTileCols<T>;
+  while (count >= W) {
+    const int panels = line != 1 || count < 4 * W ? 1 : 4;
+    if (panels == 4) pack_columns<W, 4>(from, along, k, to, W * k);
+    else if (line == 1) pack_columns<W, 1>(from, along, k, to, W * k);
+    else pack_lines(from, line, along, W, W, k, to);
+    count -= panels * W, from += panels * W * line, to += panels * W * k;
+  }
+  if (count > 0) pack_lines(from, line, along, static_cast<int>(count), W, k, to);
 }
 
 template <class T>
@@ -238,25 +250,28 @@ void multiply(Size m, Size n, Size k, LeftBlock<T> a, RightBlock<T> b, T* c, Siz
 
 template <class T>
 void row_by_matrix(Size n, Size k, const T* x, Size x_step, const T* b, Size b_row, T* y) {
-  constexpr int kDepth = 8;  // rows of b that are read side by side
+  constexpr int kSide = 4;  // rows of b that are read side by side
   constexpr int L = kLanes<T>;
-  for (Size p = 0; p < k; p += kDepth) {
-    const int depth = static_cast<int>(least(kDepth, k - p));
-    Vector<T> factors[kDepth];
-    for (int d = 0; d < depth; ++d) factors[d] = spread(x[(p + d) * x_step]);
+  for (Size p = 0; p < k; p += kSide) {
+    const int side = static_cast<int>(least(kSide, k - p));
+    Vector<T> factors[kSide];
+    for (int d = 0; d < side; ++d) factors[d] = spread(x[(p + d) * x_step]);
     const T* rows = b + p * b_row;
     Size j = 0;
-    if (depth == kDepth) {
-      for (; j + L <= n; j += L) {
-        Vector<T> sum = p == 0 ? Vector<T>{} : load(y + j);
-        WEFT_UNROLL for (int d = 0; d < kDepth; ++d) sum = multiply_add(factors[d], load(rows + d * b_row + j), sum);
-        store(y + j, sum);
+    if (side == kSide) {
+      for (; j + 2 * L <= n; j += 2 * L) {
+        Vector<T> sums[2] = {};
+        if (p > 0) sums[0] = load(y + j), sums[1] = load(y + j + L);
+        WEFT_UNROLL for (int d = 0; d < kSide; ++d)
+          WEFT_UNROLL for (int v = 0; v < 2; ++v) sums[v] = multiply_add(factors[d], load(rows + d * b_row + j + v * L), sums[v]);
+        store(y + j, sums[0]);
+        store(y + j + L, sums[1]);
       }
     }
     for (; j < n; j += L) {
       const First<T> first{static_cast<int>(least(L, n - j))};
       Vector<T> sum = p == 0 ? Vector<T>{} : load(y + j, first);
-      for (int d = 0; d < depth; ++d) sum = multiply_add(factors[d], load(rows + d * b_row + j, first), sum);
+      for (int d = 0; d < side; ++d) sum = multiply_add(factors[d], load(rows + d * b_row + j, first), sum);
       store(y + j, sum, first);
     }
   }
