@@ -2,6 +2,9 @@
 #include <memory>
 #include <vector>
 
+#include <weft/dtype.h>
+
+#include "base/pool.h"
 #include "kernels/gemm.h"
 
 namespace weft::inline v0::kernels {
@@ -81,6 +84,7 @@ class Operand {
     line_ = k;
     along_ = 1;
   }
+  bool in_place() const { return copy_ == nullptr; }
   const T* at(std::int64_t offset) {
     if (copy_ == nullptr) return data_ + offset;
     if (offset != copied_) copy<T>(steps_, data_ + offset, copy_.get());
@@ -97,11 +101,26 @@ class Operand {
   std::unique_ptr<T[]> copy_;
 };
 
-template <class T>
-void for_each_outer(std::span<const Index> outer, const T* a, const T* b, T* c, auto&& run) {
-  if (outer.empty()) return run(a, b, c);
-  for (std::int64_t i = 0; i < outer[0].size; ++i)
-    for_each_outer<T>(outer.subspan(1), a + i * outer[0].a, b + i * outer[0].b, c + i * outer[0].c, run);
+// Products of numbers from which several threads are worth it, and from which a single product employs them itself.
+constexpr std::int64_t kParallel = 64 * 64 * 64, kLarge = 160 * 160 * 160;
+
+// Calls run(offset in a, in b, in c) for every combination of the outer indices; `work` is the cost of one call in products.
+template <class Run>
+void for_each_outer(const Indices& outer, std::int64_t work, bool parallel, const Run& run) {
+  const std::int64_t count = product(outer);
+  const auto one = [&](std::int64_t i) {
+    std::int64_t a = 0, b = 0, c = 0;
+    for (std::size_t axis = outer.size(); axis-- > 0; i /= outer[axis].size) {
+      const std::int64_t at = i % outer[axis].size;
+      a += at * outer[axis].a, b += at * outer[axis].b, c += at * outer[axis].c;
+    }
+    run(a, b, c);
+  };
+  const auto some = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) one(i);
+  };
+  if (!parallel || work >= kLarge || count * work < kParallel) return some(0, count);
+  parallel_ranges(count, std::max<std::int64_t>(1, kParallel / std::max<std::int64_t>(1, work)), some);
 }
 
 // Sums out the indices that move the operand `s` and nothing else, so that they do not multiply the work of the product.
@@ -150,14 +169,12 @@ void contract_parts(Indices indices, const T* a, const T* b, T* c) {
   sort_by(along, &Index::a);
   keep_inner_run(rows, &Index::a, &Index::c, outer);
   keep_inner_run(cols, &Index::b, &Index::c, outer);
-  const T one = 1;
+  const T one = static_cast<T>(1.0f);
   Operand<T> left(a, rows, along, &Index::a), right(b == nullptr ? &one : b, cols, along, &Index::b);
   const std::int64_t m = product(rows), n = product(cols), k = product(along);
   const std::int64_t c_row = rows.empty() ? 0 : rows.back().c, c_col = cols.empty() ? 0 : cols.back().c;
-  const T *a0 = a, *b0 = b == nullptr ? &one : b;
-  for_each_outer<T>(outer, a0, b0, c, [&](const T* at_a, const T* at_b, T* at_c) {
-    gemm<T>(m, n, k, {left.at(at_a - a0), left.line(), left.along()}, {right.at(at_b - b0), right.along(), right.line()},
-            {at_c, c_row, c_col});
+  for_each_outer(outer, m * n * k, left.in_place() && right.in_place(), [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) {
+    gemm<T>(m, n, k, {left.at(at_a), left.line(), left.along()}, {right.at(at_b), right.along(), right.line()}, {c + at_c, c_row, c_col});
   });
 }
 
@@ -176,7 +193,7 @@ void contract(std::span<const Index> indices, const T* a, const T* b, T* c) {
     if (index.c != 0 && index.a == 0 && index.b == 0) repeats.push_back({index.size, 0, index.c});
     else parts.push_back(index);
   }
-  const T zero = 0;
+  const T zero = static_cast<T>(0.0f);
   if (no_terms) return copy<T>(written, &zero, c);
   contract_parts(parts, a, b, c);
   if (repeats.empty()) return;
@@ -191,6 +208,8 @@ void contract(std::span<const Index> indices, const T* a, const T* b, T* c) {
 
 template void contract(std::span<const Index>, const float*, const float*, float*);
 template void contract(std::span<const Index>, const double*, const double*, double*);
+template void contract(std::span<const Index>, const float16*, const float16*, float16*);
+template void contract(std::span<const Index>, const bfloat16*, const bfloat16*, bfloat16*);
 template void contract(std::span<const Index>, const std::uint8_t*, const std::uint8_t*, std::uint8_t*);
 template void contract(std::span<const Index>, const std::uint16_t*, const std::uint16_t*, std::uint16_t*);
 template void contract(std::span<const Index>, const std::uint32_t*, const std::uint32_t*, std::uint32_t*);

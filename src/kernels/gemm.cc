@@ -17,9 +17,13 @@ namespace {
 
 using Size = std::int64_t;
 
-// Narrow integers would be promoted to int, whose overflow is undefined: they add up in 32 bits and are cut once.
 template <class T>
-using Sum = std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>;
+constexpr bool kIsHalf = std::same_as<T, float16> || std::same_as<T, bfloat16>;
+
+// Narrow integers would be promoted to int, whose overflow is undefined: they add up in 32 bits and are cut once. 16-bit floats add up in
+// 32 bits and are rounded once.
+template <class T>
+using Sum = std::conditional_t<kIsHalf<T>, float, std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>>;
 
 Size parts_of(Size size, Size step) { return (size + step - 1) / step; }
 Size round_up(Size size, Size step) { return parts_of(size, step) * step; }
@@ -99,10 +103,10 @@ void split(Pieces& rows, Pieces& cols, Size products) {
   cols.count = parts_of(cols.total, 16 * broad * cols.unit);
   const Size wanted = std::min<Size>(12, products >> 18);
   while (rows.count * cols.count < wanted) {
-    const bool by_rows = rows.total / rows.count > cols.total / cols.count;
-    Pieces& larger = by_rows ? rows : cols;
-    if (larger.total / larger.count < 12 * larger.unit * (by_rows ? 1 : broad)) return;
-    larger.count *= 2;
+    const bool rows_can = rows.total / rows.count >= 12 * rows.unit, cols_can = cols.total / cols.count >= 8 * broad * cols.unit;
+    if (!rows_can && !cols_can) return;
+    const bool by_rows = !cols_can || (rows_can && rows.total / rows.count > cols.total / cols.count);
+    (by_rows ? rows : cols).count *= 2;
   }
 }
 
@@ -187,10 +191,20 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   });
 }
 
-template <class T>
-void scatter(Size m, Size n, const T* from, Matrix<T> to) {
+// A product whose packed factors may not be needed all at once.
+template <class T, class S>
+void blocked_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row) {
+  const Size most = std::max<Size>(256, kPacked / k), most_rows = round_up(most, tiles.rows), most_cols = round_up(most, tiles.cols);
+  for (Size i = 0; i < m; i += most_rows)
+    for (Size j = 0; j < n; j += most_cols)
+      tiled_product<T, S>(tiles, std::min(most_rows, m - i), std::min(most_cols, n - j), k, {a.data + i * a.row, a.row, a.col},
+                          {b.data + j * b.col, b.row, b.col}, c + i * c_row + j, c_row);
+}
+
+template <class T, class S>
+void scatter(Size m, Size n, const T* from, Matrix<S> to) {
   for (Size i = 0; i < m; ++i)
-    for (Size j = 0; j < n; ++j) to.data[i * to.row + j * to.col] = from[i * n + j];
+    for (Size j = 0; j < n; ++j) to.data[i * to.row + j * to.col] = static_cast<S>(from[i * n + j]);
 }
 
 constexpr Size kVectorTask = 1 << 16;  // products of a vector and a matrix: elements of the matrix in one task
@@ -247,11 +261,16 @@ void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const 
   }
   if (m == 1 && (b.col == 1 || b.row == 1)) return vector_product(tiles, n, k, a.data, a.col, b, c.data, 1);
   if (n == 1 && (a.col == 1 || (a.row == 1 && c.row == 1))) return vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);
-  const Size most = std::max<Size>(256, kPacked / k), most_rows = round_up(most, tiles.rows), most_cols = round_up(most, tiles.cols);
-  for (Size i = 0; i < m; i += most_rows)
-    for (Size j = 0; j < n; j += most_cols)
-      tiled_product<T, T>(tiles, std::min(most_rows, m - i), std::min(most_cols, n - j), k, {a.data + i * a.row, a.row, a.col},
-                          {b.data + j * b.col, b.row, b.col}, c.data + i * c.row + j, c.row);
+  blocked_product<T, T>(tiles, m, n, k, a, b, c.data, c.row);
+}
+
+// 16-bit floats are widened while they are packed, and rounded at the end.
+template <class S>
+void half_gemm(const GemmTiles<float>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, Matrix<S> c) {
+  if (n < m && n < tiles.cols / 2) return half_gemm<S>(tiles, n, m, k, transposed(b), transposed(a), transposed(c));
+  const Scratch<float> sums(m * n);
+  blocked_product<float, S>(tiles, m, n, k, a, b, sums.get(), n);
+  scatter(m, n, sums.get(), c);
 }
 
 // --- integers ---
@@ -328,7 +347,8 @@ void gemm_reference(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b
   for (Size i = 0; i < m; ++i)
     for (Size j = 0; j < n; ++j) {
       Sum<T> sum = 0;
-      for (Size p = 0; p < k; ++p) sum += static_cast<Sum<T>>(a.data[i * a.row + p * a.col]) * b.data[p * b.row + j * b.col];
+      for (Size p = 0; p < k; ++p)
+        sum += static_cast<Sum<T>>(a.data[i * a.row + p * a.col]) * static_cast<Sum<T>>(b.data[p * b.row + j * b.col]);
       c.data[i * c.row + j * c.col] = static_cast<T>(sum);
     }
 }
@@ -336,8 +356,9 @@ void gemm_reference(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b
 template <class T>
 void gemm(Isa isa, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
   if (m == 0 || n == 0) return;
-  if constexpr (!std::floating_point<T>) return integer_gemm<T>(m, n, k, a, b, c);
-  else if (k == 0 || m * n * k <= 4) return gemm_reference<T>(m, n, k, a, b, c);
+  if (k == 0 || m * n * k <= 4) return gemm_reference<T>(m, n, k, a, b, c);
+  if constexpr (kIsHalf<T>) half_gemm<T>(gemm_kernels(isa).f32, m, n, k, a, b, c);
+  else if constexpr (!std::floating_point<T>) integer_gemm<T>(m, n, k, a, b, c);
   else float_gemm<T>(tiles_of<T>(gemm_kernels(isa)), m, n, k, a, b, c);
 }
 
@@ -345,6 +366,10 @@ template void gemm(Isa, Size, Size, Size, Matrix<const float>, Matrix<const floa
 template void gemm_reference(Size, Size, Size, Matrix<const float>, Matrix<const float>, Matrix<float>);
 template void gemm(Isa, Size, Size, Size, Matrix<const double>, Matrix<const double>, Matrix<double>);
 template void gemm_reference(Size, Size, Size, Matrix<const double>, Matrix<const double>, Matrix<double>);
+template void gemm(Isa, Size, Size, Size, Matrix<const float16>, Matrix<const float16>, Matrix<float16>);
+template void gemm_reference(Size, Size, Size, Matrix<const float16>, Matrix<const float16>, Matrix<float16>);
+template void gemm(Isa, Size, Size, Size, Matrix<const bfloat16>, Matrix<const bfloat16>, Matrix<bfloat16>);
+template void gemm_reference(Size, Size, Size, Matrix<const bfloat16>, Matrix<const bfloat16>, Matrix<bfloat16>);
 template void gemm(Isa, Size, Size, Size, Matrix<const std::uint8_t>, Matrix<const std::uint8_t>, Matrix<std::uint8_t>);
 template void gemm_reference(Size, Size, Size, Matrix<const std::uint8_t>, Matrix<const std::uint8_t>, Matrix<std::uint8_t>);
 template void gemm(Isa, Size, Size, Size, Matrix<const std::uint16_t>, Matrix<const std::uint16_t>, Matrix<std::uint16_t>);

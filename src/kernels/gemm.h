@@ -1,8 +1,8 @@
 // Products of matrices, and the contraction of two tensors over shared indices that reduces to them.
 //
-// Element types: float, double and the unsigned integers, which wrap; signed integers are passed as their unsigned
-// counterparts. The order in which products are added depends on the sizes and strides only, never on the number of threads, and no element
-// is ever multiplied by a zero of padding. Strides are in elements and may be zero.
+// Element types: float, double, float16 and bfloat16, which add up in 32 bits and are rounded once, and the unsigned integers, which
+// wrap; signed integers are passed as their unsigned counterparts. The order in which products are added depends on sizes and strides
+// only, never on the number of threads, and no element is ever multiplied by a zero of padding. Strides are in elements and may be zero.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Index {
 
 /// c = the sum of a * b over the indices that do not move c, for every value of those that do. An index may move any of the
 /// three; where it moves c alone the values repeat. Without b (null) the factor is 1. Elements of c that no combination of
-/// indices reaches are left alone.
+/// indices reaches are left alone. For 16-bit floats no index may move one factor and nothing else: its sums would be rounded twice.
 template <class T>
 void contract(std::span<const Index> indices, const T* a, const T* b, T* c);
 

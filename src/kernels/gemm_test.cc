@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include <weft/dtype.h>
 #include <weft/runtime.h>
 
 namespace weft {
@@ -159,6 +160,81 @@ TEST(Gemm, HasTheSameBitsForAnyNumberOfThreads) {
         check_threads<float>(m, n, k, la, lb);
         check_threads<double>(m, n, k, la, lb);
       }
+}
+
+// Many small products, of which one factor is the same for all, side by side.
+TEST(Contract, HasTheSameBitsForAnyNumberOfThreads) {
+  const Size batch = 37, m = 30, n = 50, k = 70;
+  const std::vector<float> a = noise<float>(batch * m * k, 1), b = noise<float>(k * n, 2);
+  const kernels::Index indices[] = {{batch, k, 0, m * n}, {m, batch * k, 0, n}, {n, 0, 1, 1}, {k, 1, n, 0}};
+  std::vector<float> first;
+  with_thread_counts([&](int threads) {
+    std::vector<float> c(static_cast<std::size_t>(batch * m * n));
+    kernels::contract<float>(indices, a.data(), b.data(), c.data());
+    if (threads == 1) first = c;
+    EXPECT_EQ(std::memcmp(c.data(), first.data(), c.size() * sizeof(float)), 0) << threads << " threads";
+  });
+  for (const Size at : {Size{0}, Size{17}, batch - 1}) {
+    std::vector<float> one(static_cast<std::size_t>(m * n));
+    kernels::gemm<float>(m, n, k, {a.data() + at * k, batch * k, 1}, {b.data(), n, 1}, {one.data(), n, 1});
+    EXPECT_EQ(std::memcmp(one.data(), first.data() + at * m * n, one.size() * sizeof(float)), 0) << at;
+  }
+}
+
+// 16-bit floats give what their widened values give, rounded once.
+template <class H>
+void check_halves(Isa isa, Size m, Size n, Size k, Layout la, Layout lb, Layout lc) {
+  std::vector<H> a, b;
+  std::vector<float> wide_a, wide_b;
+  for (const float x : noise<float>(room_for(m, k), 1)) a.push_back(H(x)), wide_a.push_back(static_cast<float>(a.back()));
+  for (const float x : noise<float>(room_for(k, n), 2)) b.push_back(H(x)), wide_b.push_back(static_cast<float>(b.back()));
+  std::vector<H> c(static_cast<std::size_t>(room_for(m, n)), H(7.0f));
+  std::vector<float> wide_c(c.size(), 7.0f);
+  kernels::gemm<H>(isa, m, n, k, laid_out<const H>(la, a.data(), m, k), laid_out<const H>(lb, b.data(), k, n),
+                   laid_out(lc, c.data(), m, n));
+  kernels::gemm<float>(isa, m, n, k, laid_out<const float>(la, wide_a.data(), m, k), laid_out<const float>(lb, wide_b.data(), k, n),
+                       laid_out(lc, wide_c.data(), m, n));
+  const float step = std::same_as<H, float16> ? 0x1p-10f : 0x1p-7f;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const float rounded = static_cast<float>(H(wide_c[i]));
+    // A vector times a matrix adds in another order in 32 bits, which may round another way.
+    const float slack = m > 1 && n > 1 ? 0 : step * std::max(0.01f, std::abs(rounded));
+    ASSERT_NEAR(static_cast<float>(c[i]), rounded, slack) << m << " " << n << " " << k << " at " << i;
+  }
+}
+
+TEST(Gemm, HalvesAreWidenedExactlyAndRoundedOnce) {
+  const Size cases[][3] = {{1, 1, 3}, {3, 5, 0}, {1, 40, 33}, {40, 1, 33}, {7, 9, 19}, {13, 70, 45}, {70, 5, 65}, {68, 70, 400}};
+  for (const auto& [m, n, k] : cases)
+    for (const Isa isa : isas())
+      for (const Layout la : kLayouts)
+        for (const Layout lb : kLayouts)
+          for (const Layout lc : {kByRows, kByColumns}) {
+            check_halves<float16>(isa, m, n, k, la, lb, lc);
+            check_halves<bfloat16>(isa, m, n, k, la, lb, lc);
+            if (HasFatalFailure()) return;
+          }
+}
+
+// Every 16-bit float, subnormals and infinities among them, times one.
+TEST(Gemm, EveryHalfKeepsItsValue) {
+  std::vector<float16> all(65536), same(65536);
+  for (unsigned bits = 0; bits < 65536; ++bits) std::memcpy(static_cast<void*>(&all[bits]), &bits, 2);
+  const float16 one(1.0f);
+  for (const Isa isa : isas())
+    for (const bool lie_by_rows : {true, false}) {
+      kernels::gemm<float16>(isa, 4096, 16, 1, {all.data(), lie_by_rows ? 16 : 1, 0}, {&one, 0, 0}, {same.data(), 16, 1});
+      for (Size i = 0; i < 4096; ++i) {
+        const float expected = static_cast<float>(all[static_cast<std::size_t>(i * (lie_by_rows ? 16 : 1))]);
+        const float actual = static_cast<float>(same[static_cast<std::size_t>(i * 16)]);
+        ASSERT_TRUE(actual == expected || (std::isnan(actual) && std::isnan(expected))) << i << ": " << actual << " " << expected;
+      }
+      kernels::gemm<float16>(isa, 1, 65536, 1, {&one, 0, 0}, {all.data(), 0, 1}, {same.data(), 65536, 1});
+      for (std::size_t i = 0; i < 65536; ++i) {
+        const float expected = static_cast<float>(all[i]), actual = static_cast<float>(same[i]);
+        ASSERT_TRUE(actual == expected || (std::isnan(actual) && std::isnan(expected))) << i << ": " << actual << " " << expected;
+      }
+    }
 }
 
 // An infinite or undefined element shows where the definition has it, and nowhere else: padding never meets it.

@@ -16,7 +16,7 @@ template <class F>
 void with_factor(DType dtype, const F& f) {
   with_element(dtype, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    if constexpr (std::floating_point<T>) f(tag);
+    if constexpr (std::floating_point<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>) f(tag);
     else if constexpr (std::is_integral_v<T> && !std::same_as<T, bool>) f(static_cast<std::make_unsigned_t<T>*>(nullptr));
   });
 }
@@ -55,8 +55,14 @@ void matmul_kernel(KernelCall& call) {
   const std::int64_t count = c.num_elements();
   if (count == 0) return;
   const bool ta = call.flag("transpose_a"), tb = call.flag("transpose_b");
-  std::vector<kernels::Index> indices;
   const int batch_rank = c.rank() - 2;
+  if (batch_rank == 0)
+    return with_factor(call.dtype(), [&](auto* tag) {
+      using T = std::remove_pointer_t<decltype(tag)>;
+      kernels::gemm<T>(s.m, s.n, s.k, {call.in<T>(0), ta ? 1 : s.k, ta ? s.m : 1}, {call.in<T>(1), tb ? 1 : s.n, tb ? s.k : 1},
+                       {call.out<T>(), s.n, 1});
+    });
+  std::vector<kernels::Index> indices;
   std::int64_t a_strides[kMaxRank], b_strides[kMaxRank], stride = s.m * s.n;
   broadcast_strides(batch_of(a), batch_of(c), a_strides);
   broadcast_strides(batch_of(b), batch_of(c), b_strides);
@@ -67,8 +73,7 @@ void matmul_kernel(KernelCall& call) {
   indices.push_back({s.k, ta ? s.m : 1, tb ? 1 : s.n, 0});
   with_factor(call.dtype(), [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    if (s.k == 0) std::fill_n(call.out<T>(), count, T(0));
-    else kernels::contract<T>(indices, call.in<T>(0), call.in<T>(1), call.out<T>());
+    kernels::contract<T>(indices, call.in<T>(0), call.in<T>(1), call.out<T>());
   });
 }
 
@@ -417,7 +422,7 @@ std::vector<Op> matmul() {
        .infer = infer_matmul,
        .kernel = matmul_kernel,
        .grad = matmul_grad,
-       .traits = kBroadcasts,
+       .traits = kBroadcasts | kMoves,
        .samples = {{{f32({2, 3}), f32({3, 4})}},
                    {{f32({2, 1, 3, 2}), f32({5, 4, 3})}, {{"transpose_a", true}, {"transpose_b", true}}},
                    {{f32({2, 2, 3}), f32({3, 2})}},
