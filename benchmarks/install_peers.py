@@ -5,6 +5,7 @@ From PyPI into ${XDG_CACHE_HOME:-~/.cache}/weft/peers: TensorFlow, JAX and PyTor
 (group `peers` in scripts/packages): LibTorch and oneDNN.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def run(log, *command):
     if done.returncode:
         with open(log, errors="replace") as file:
             lines = [line.strip() for line in file if line.strip()]
-        errors = [line for line in lines if "rror" in line]
+        errors = [line for line in lines if re.search(r"\berror\b", line, re.I)]
         raise Missing(f"{(errors or lines or ['no message'])[-1][:200]} (see {log})")
 
 
@@ -64,7 +65,7 @@ def environment(folder, log, packages, index=None):
 def program(name, log, flags, headers):
     """Builds peers/NAME.cc unless that is done already."""
     if not shutil.which("g++") or not all(os.path.exists(header) for header in headers):
-        raise Missing(f"{' and '.join(headers)} are not installed")
+        raise Missing(f"not installed: {' '.join(header for header in headers if not os.path.exists(header)) or 'g++'}")
     source, output = f"{HERE}/peers/{name}.cc", f"{CACHE}/{name}"
     sources = [source, f"{HERE}/protocol.cc", f"{HERE}/protocol.h"]
     if not os.path.exists(output) or os.path.getmtime(output) < max(map(os.path.getmtime, sources)):
@@ -141,16 +142,21 @@ def peers(logs, threads):
 def prepare(peer, install, common, best, logs):
     slug = peer.name.lower().replace(" ", "_")
     try:
-        command, paths = install(f"{logs}/install_{slug}.log")
-        variants = [Contestant(peer.name, command, texts(common), f"{logs}/{slug}.log", "defaults")]
-        for number, settings in enumerate(best):
-            words = " ".join(["best effort", *(f"{key}={value}" for key, value in settings.items())])
-            settings = texts({**common, **settings, "WEFT_BENCH_VARIANT": "best effort"})
-            variants.append(Contestant(peer.name, command, settings, f"{logs}/{slug}_{number}.log", words))
-        variants[0].start()
-        peer.variants, peer.version, peer.bytes = variants, variants[0].version, size_of(paths)
+        log = f"{logs}/install_{slug}.log"
+        open(log, "w").close()
+        command, paths = install(log)
+        for number, settings in enumerate([None, *best]):
+            variant = "defaults" if settings is None else "best effort"
+            words = " ".join([variant, *(f"{key}={value}" for key, value in (settings or {}).items())])
+            # What it compiles is compiled in this run: a cache of another run may hold what an interruption left half done.
+            cache = f"{logs}/{slug}_{number}.cache"
+            shutil.rmtree(cache, ignore_errors=True)
+            settings = {**common, **(settings or {}), "WEFT_BENCH_VARIANT": variant, "TORCHINDUCTOR_CACHE_DIR": cache}
+            peer.variants.append(Contestant(peer.name, command, texts(settings), f"{logs}/{slug}_{number}.log", words))
+        peer.variants[0].start()
+        peer.version, peer.bytes = peer.variants[0].version, size_of(paths)
     except (Missing, Declined, OSError) as why:
-        peer.reason = str(why)
+        peer.variants, peer.reason = [], str(why)
     return peer
 
 
