@@ -202,7 +202,7 @@ TEST(ErrorText, OfATapeOfAnotherThread) {
   tape.watch(x);
   const Tensor y = x * x;
   std::thread([&] {
-    EXPECT_TEXT(StateError, tape.gradient(y, x), "gradient: this tape is still recording on another thread; ask there, or make it persistent.");
+    EXPECT_TEXT(StateError, tape.gradient(y, x), "gradient: this tape belongs to another thread, which still records on it; use it there.");
   }).join();
 }
 
