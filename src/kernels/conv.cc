@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "kernels/conv_plan.h"
+
 namespace weft::inline v0::kernels {
 namespace {
 
 constexpr int kTileRows = 4;  // positions whose sums are in registers together
 constexpr int kTileWidth = 8;  // channels of the result in registers together
+constexpr std::int64_t kMostPhases = 64;
 constexpr std::int64_t kBlock = 128;  // positions that one partial sum of a filter gradient covers
 
 // One axis as seen from the tensor that is written: position r meets, under tap k, position
@@ -127,15 +130,17 @@ void add_outer_rows(const T* const* x, const T* const* dy, std::int64_t count, s
 }  // namespace
 
 template <class T>
-void conv_forward(const ConvShape& s, const T* x, const T* w, T* y) {
+void conv_forward_reference(const ConvShape& s, const T* x, const T* w, T* y) {
   const AxisMap maps[] = {forward_map(s.axis[0]), forward_map(s.axis[1]), forward_map(s.axis[2])};
   Gathering<T>(maps, s.groups, s.in_channels, s.out_channels, w).run(s.batch, x, y);
 }
 
 template <class T>
-void conv_backward_input(const ConvShape& s, const T* dy, const T* w, T* dx, T* scratch) {
+void conv_backward_input_reference(const ConvShape& s, const T* dy, const T* w, T* dx) {
   // [tap][c][group, o] to [tap][o][group, c]: the filters of the transposed convolution.
   const std::int64_t depth = s.in_channels / s.groups, width = s.out_channels / s.groups;
+  Scratch memory(Scratch::size<T>(s.filter_size()));
+  T* scratch = memory.take<T>(s.filter_size());
   for (std::int64_t tap = 0; tap < s.taps(); ++tap)
     for (std::int64_t c = 0; c < depth; ++c)
       for (std::int64_t g = 0; g < s.groups; ++g)
@@ -146,7 +151,7 @@ void conv_backward_input(const ConvShape& s, const T* dy, const T* w, T* dx, T* 
 }
 
 template <class T>
-void conv_backward_filter(const ConvShape& s, const T* x, const T* dy, T* dw) {
+void conv_backward_filter_reference(const ConvShape& s, const T* x, const T* dy, T* dw) {
   std::fill_n(dw, s.filter_size(), T(0));
   const std::int64_t per_image = s.axis[0].out * s.axis[1].out * s.axis[2].out, total = s.batch * per_image;
   const std::int64_t depth = s.in_channels / s.groups, width = s.out_channels / s.groups;
@@ -177,11 +182,50 @@ void conv_backward_filter(const ConvShape& s, const T* x, const T* dy, T* dw) {
   }
 }
 
-template void conv_forward(const ConvShape&, const float*, const float*, float*);
-template void conv_forward(const ConvShape&, const double*, const double*, double*);
-template void conv_backward_input(const ConvShape&, const float*, const float*, float*, float*);
-template void conv_backward_input(const ConvShape&, const double*, const double*, double*, double*);
-template void conv_backward_filter(const ConvShape&, const float*, const float*, float*);
-template void conv_backward_filter(const ConvShape&, const double*, const double*, double*);
+// --- fast ---
+
+template <class T>
+void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y, Isa set) {
+  const ConvShape s = simplified(shape);
+  ConvGather<T> gather(conv_tiles<T>(set), s, x, w, y);
+  gather.read = s.in_channels, gather.written = s.out_channels;
+  gather.filter_row = s.out_channels, gather.filter_col = 1;
+  for (int a = 0; a < kMaxWindowAxes; ++a) {
+    gather.limit[a] = s.axis[a].in, gather.size[a] = s.axis[a].out, gather.window[a] = s.axis[a].window;
+    gather.phases[a] = forward_phases(s.axis[a]);
+  }
+  if (!gather.run()) conv_forward_reference(s, x, w, y);
+}
+
+template <class T>
+void conv_backward_input(const ConvShape& shape, const T* dy, const T* w, T* dx, Isa set) {
+  const ConvShape s = simplified(shape);
+  ConvGather<T> gather(conv_tiles<T>(set), s, dy, w, dx);
+  gather.read = s.out_channels, gather.written = s.in_channels;
+  gather.filter_row = 1, gather.filter_col = s.out_channels;
+  for (int a = 0; a < kMaxWindowAxes; ++a) {
+    // A phase costs more than the few products of so large a stride.
+    if (s.axis[a].stride > kMostPhases) return conv_backward_input_reference(s, dy, w, dx);
+    gather.limit[a] = s.axis[a].out, gather.size[a] = s.axis[a].in, gather.window[a] = s.axis[a].window;
+    gather.phases[a] = backward_phases(s.axis[a]);
+  }
+  if (!gather.run()) conv_backward_input_reference(s, dy, w, dx);
+}
+
+template <class T>
+void conv_backward_filter(const ConvShape& shape, const T* x, const T* dy, T* dw, Isa) {
+  conv_backward_filter_reference(shape, x, dy, dw);
+}
+
+#define WEFT_CONV(T)                                                                         \
+  template void conv_forward(const ConvShape&, const T*, const T*, T*, Isa);                 \
+  template void conv_backward_input(const ConvShape&, const T*, const T*, T*, Isa);          \
+  template void conv_backward_filter(const ConvShape&, const T*, const T*, T*, Isa);         \
+  template void conv_forward_reference(const ConvShape&, const T*, const T*, T*);            \
+  template void conv_backward_input_reference(const ConvShape&, const T*, const T*, T*);     \
+  template void conv_backward_filter_reference(const ConvShape&, const T*, const T*, T*);
+WEFT_CONV(float)
+WEFT_CONV(double)
+#undef WEFT_CONV
 
 }  // namespace weft::inline v0::kernels

@@ -3,11 +3,13 @@
 //   x  [batch, in..., in_channels]      dy, y [batch, out..., out_channels]
 //   w  [window..., in_channels / groups, out_channels]
 //
-// Sums run over the taps in row-major order, then over the channels: the order depends on the shapes only. What a tap finds outside
-// x contributes nothing (not even 0 times an infinite weight).
+// The order in which products are added depends on the shapes only. What a tap finds outside x contributes nothing (not even 0 times an
+// infinite weight).
 #pragma once
 
 #include <cstdint>
+
+#include "kernels/isa.h"
 
 namespace weft::inline v0::kernels {
 
@@ -28,13 +30,21 @@ struct ConvShape {
   std::int64_t filter_size() const { return taps() * (in_channels / groups) * out_channels; }
 };
 
-/// T is float or double. Every element of the result is written.
+/// T is float or double. Every element of the result is written. Results depend on the shapes, the values and the instruction set, not on
+/// the number of threads. Throws OutOfMemoryError. `set` is for tests.
 template <class T>
-void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y);
-/// `scratch` has room for shape.filter_size() elements.
+void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y, Isa set = isa());
 template <class T>
-void conv_backward_input(const ConvShape& shape, const T* dy, const T* w, T* dx, T* scratch);
+void conv_backward_input(const ConvShape& shape, const T* dy, const T* w, T* dx, Isa set = isa());
 template <class T>
-void conv_backward_filter(const ConvShape& shape, const T* x, const T* dy, T* dw);
+void conv_backward_filter(const ConvShape& shape, const T* x, const T* dy, T* dw, Isa set = isa());
+
+/// The same by plain loops, up to rounding.
+template <class T>
+void conv_forward_reference(const ConvShape& shape, const T* x, const T* w, T* y);
+template <class T>
+void conv_backward_input_reference(const ConvShape& shape, const T* dy, const T* w, T* dx);
+template <class T>
+void conv_backward_filter_reference(const ConvShape& shape, const T* x, const T* dy, T* dw);
 
 }  // namespace weft::inline v0::kernels

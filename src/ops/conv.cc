@@ -88,9 +88,7 @@ void forward_kernel(KernelCall& call) {
 void backward_input_kernel(KernelCall& call) {
   run_conv(call, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    const kernels::ConvShape shape = kernel_shape(call, call.out_shape(), call.shape(1));
-    const Tensor scratch = make_tensor({dtype_of<T>(), call.shape(1)});
-    kernels::conv_backward_input(shape, call.in<T>(0), call.in<T>(1), call.out<T>(), static_cast<T*>(mutable_data(scratch)));
+    kernels::conv_backward_input(kernel_shape(call, call.out_shape(), call.shape(1)), call.in<T>(0), call.in<T>(1), call.out<T>());
   });
 }
 

@@ -1,0 +1,243 @@
+// Convolution and its transpose with respect to x, as products of rows of pixels with packed filters on register tiles.
+//
+// Nothing is copied but lines that meet padding along the last axis: those get their zeros in scratch memory. Along the other axes taps
+// outside are left out. A stride of the transposed convolution splits its result into phases, each of which is a convolution of stride 1.
+#include <atomic>
+#include <numeric>
+
+#include "base/pool.h"
+#include "kernels/conv_plan.h"
+
+namespace weft::inline v0::kernels {
+namespace {
+
+using Size = std::int64_t;
+
+constexpr Size kBlockPixels = 96;     // of a row, at most, in one work unit
+constexpr double kTaskProducts = 1 << 20;     // a task has more, if there are so many
+constexpr Size kTaskPixels = 64;      // and it uses a panel of filters for so many pixels
+constexpr Size kTasks = 16;           // below so many the channels are divided, too
+constexpr Size kMostRows = 256;       // in a unit, and units in a task: they take memory
+constexpr Size kPackElements = 1 << 15;
+
+// What all tasks know: how the result falls into units and panels.
+template <class T>
+struct Layout {
+  const ConvGather<T>& g;
+  const ConvTiles<T>& tiles = g.tiles;
+  Size depth = g.read / g.groups, width = g.written / g.groups;  // channels of a group
+  Size panels = ceil_div(width, tiles.cols);                     // of a group
+  Size taps = g.window[0] * g.window[1] * g.window[2];
+  Size panel_size = taps * depth * tiles.cols;
+  std::vector<Size> start;  // where the taps of each phase of the last axis begin in a panel
+  bool merged = true;               // the taps of a phase along the last axis read successive values: they are one
+  Size most_taps[kMaxWindowAxes] = {};
+  Size low = 0, reach = 0;  // along the last axis pixel i of any phase reads from i * scale + low on, `reach` positions at most
+  Size blocks2, block2, blocks1, block1;  // last axis; the one before
+
+  explicit Layout(const ConvGather<T>& gather) : g(gather) {
+    for (int a = 0; a < kMaxWindowAxes; ++a)
+      for (const Phase& p : g.phases[a]) most_taps[a] = std::max(most_taps[a], p.taps);
+    const Phases& last = g.phases[2];
+    Size total = 0, high = 0;
+    bool any = false;
+    for (const Phase& p : last) {
+      start.push_back(total);
+      total += p.taps;
+      if (p.taps == 0) continue;
+      if (p.taps > 1 && p.spacing != 1) merged = false;
+      low = any ? std::min(low, p.shift) : p.shift;
+      high = any ? std::max(high, p.source(0, p.taps - 1)) : p.source(0, p.taps - 1);
+      any = true;
+    }
+    if (g.groups > 1) merged = false;
+    reach = high - low + 1;
+    blocks2 = ceil_div(last[0].count, kBlockPixels);
+    block2 = ceil_div(last[0].count, blocks2);
+    const double row = static_cast<double>(g.size[2] * g.written) * static_cast<double>(taps * depth) / static_cast<double>(blocks2);
+    blocks1 = ceil_div(g.size[1], std::clamp<Size>(static_cast<Size>(kTaskProducts / row), 4, kMostRows));
+    block1 = ceil_div(g.size[1], blocks1);
+  }
+
+  const Phase& phase(int axis, Size r) const { return g.phases[axis][static_cast<std::size_t>(r) % g.phases[axis].size()]; }
+  Size line_size() const { return ((block2 - 1) * g.phases[2][0].scale + reach) * g.read; }
+  bool pads() const { return low < 0 || (g.phases[2][0].count - 1) * g.phases[2][0].scale + low + reach > g.limit[2]; }
+};
+
+// Filters to panels. True if all are finite.
+template <class T>
+bool pack(const Layout<T>& layout, T* to) {
+  const ConvGather<T>& g = layout.g;
+  const Size cols = layout.tiles.cols, tap_size = layout.depth * cols, outer = g.window[0] * g.window[1];
+  std::atomic<bool> finite = true;
+  const Size grain = std::max<Size>(1, kPackElements / (g.window[2] * tap_size));
+  parallel_ranges(g.groups * layout.panels * outer, grain, [&](Size begin, Size end) {
+    T check = 0;  // becomes NaN with the first infinity or NaN
+    for (Size unit = begin; unit < end; ++unit) {
+      const Size panel = unit / outer, group = panel / layout.panels, first = panel % layout.panels * cols;
+      const Size width = std::min(cols, layout.width - first);
+      const T* filters = g.filters + group * g.filter_group + first * g.filter_col;
+      T* out = to + panel * layout.panel_size + unit % outer * g.window[2] * tap_size;
+      for (std::size_t p = 0; p < g.phases[2].size(); ++p)
+        for (Size t = 0; t < g.phases[2][p].taps; ++t, out += tap_size) {
+          const T* from = filters + (unit % outer * g.window[2] + g.phases[2][p].tap(t)) * g.filter_tap;
+          if (width < cols) std::fill_n(out, tap_size, T(0));
+          if (g.filter_col == 1) {
+            for (Size row = 0; row < layout.depth; ++row)
+              for (Size col = 0; col < width; ++col) out[row * cols + col] = from[row * g.filter_row + col];
+          } else {
+            for (Size col = 0; col < width; ++col)
+              for (Size row = 0; row < layout.depth; ++row) out[row * cols + col] = from[row * g.filter_row + col * g.filter_col];
+          }
+          for (Size i = 0; i < tap_size; ++i) check += out[i] * T(0);
+        }
+    }
+    if (check != T(0)) finite.store(false, std::memory_order_relaxed);
+  });
+  return finite;
+}
+
+// The rows of a task and what they read.
+template <class T>
+class Rows {
+ public:
+  Rows(const Layout<T>& layout, Size units)
+      : layout_(layout), g_(layout.g), phases_(static_cast<Size>(g_.phases[2].size())),
+        row_taps_(layout.most_taps[0] * layout.most_taps[1] * (layout.merged ? 1 : layout.most_taps[2])),
+        num_lines_(layout.most_taps[0] * g_.limit[1]),
+        copies_(layout.most_taps[0] * std::min(g_.limit[1], layout.block1 * layout.most_taps[1])),
+        most_rows_(units * layout.block1 * phases_), copy_size_(layout.pads() ? units * copies_ * layout.line_size() : 0),
+        scratch_(Scratch::size<ConvRow<T>>(most_rows_) + Scratch::size<const T*>(most_rows_ * row_taps_) +
+                 Scratch::size<Size>(most_rows_ * row_taps_) + Scratch::size<const T*>(num_lines_) + Scratch::size<T>(copy_size_)),
+        rows_(scratch_.template take<ConvRow<T>>(most_rows_)), sources_(scratch_.template take<const T*>(most_rows_ * row_taps_)),
+        places_(scratch_.template take<Size>(most_rows_ * row_taps_)), lines_(scratch_.template take<const T*>(num_lines_)),
+        copy_(scratch_.template take<T>(copy_size_)) {}
+
+  const ConvRow<T>* data() const { return rows_; }
+  Size count() const { return count_; }
+
+  void add_unit(Size unit) {
+    const Size block2 = unit % layout_.blocks2, block1 = unit / layout_.blocks2 % layout_.blocks1;
+    const Size outer = unit / layout_.blocks2 / layout_.blocks1, r0 = outer % g_.size[0], n = outer / g_.size[0];
+    const Size i_begin = block2 * layout_.block2, from = i_begin * g_.phases[2][0].scale + layout_.low;
+    const Size r1_end = std::min(g_.size[1], (block1 + 1) * layout_.block1);
+    const Size image = g_.limit[0] * g_.limit[1] * g_.limit[2] * g_.read;
+    const Phase& phase0 = layout_.phase(0, r0);
+    Size s1_begin = g_.limit[1], s1_end = 0;
+    for (Size r1 = block1 * layout_.block1; r1 < r1_end; ++r1) {
+      const Phase& phase1 = layout_.phase(1, r1);
+      s1_begin = std::min(s1_begin, std::max<Size>(0, phase1.source(r1 / phase1.step, 0)));
+      s1_end = std::max(s1_end, std::min(g_.limit[1], phase1.source(r1 / phase1.step, phase1.taps - 1) + 1));
+    }
+    const Size lines = std::max<Size>(0, s1_end - s1_begin);
+    std::fill_n(lines_, phase0.taps * lines, nullptr);
+    for (Size r1 = block1 * layout_.block1; r1 < r1_end; ++r1) {
+      const Phase& phase1 = layout_.phase(1, r1);
+      const Size i0 = r0 / phase0.step, i1 = r1 / phase1.step;
+      for (std::size_t p = 0; p < g_.phases[2].size(); ++p) {
+        const Phase& phase2 = g_.phases[2][p];
+        const Size i_end = std::min(phase2.count, i_begin + layout_.block2);
+        if (i_begin >= i_end) continue;
+        ConvRow<T>& row = rows_[count_++];
+        row = {i_end - i_begin, 0, layout_.depth, sources_, phase2.scale * g_.read, places_, nullptr, phase2.step * g_.written};
+        const Size pixel = ((n * g_.size[0] + r0) * g_.size[1] + r1) * g_.size[2] + phase2.first + i_begin * phase2.step;
+        row.result = g_.result + pixel * g_.written;
+        const Size runs = layout_.merged ? std::min<Size>(phase2.taps, 1) : phase2.taps;
+        if (layout_.merged) row.k *= phase2.taps;
+        for (Size t0 = 0; t0 < phase0.taps; ++t0) {
+          const Size s0 = phase0.source(i0, t0);
+          if (s0 < 0 || s0 >= g_.limit[0]) continue;
+          for (Size t1 = 0; t1 < phase1.taps; ++t1) {
+            const Size s1 = phase1.source(i1, t1);
+            if (s1 < 0 || s1 >= g_.limit[1] || runs == 0) continue;
+            const T*& line = lines_[t0 * lines + s1 - s1_begin];
+            if (line == nullptr) line = find(g_.source + n * image + (s0 * g_.limit[1] + s1) * g_.limit[2] * g_.read, from, block2);
+            const Size place = ((phase0.tap(t0) * g_.window[1] + phase1.tap(t1)) * g_.window[2] + layout_.start[p]) * layout_.depth;
+            for (Size t2 = 0; t2 < runs; ++t2, ++row.taps) {
+              *sources_++ = line + (phase2.source(i_begin, t2) - from) * g_.read;
+              *places_++ = place + t2 * layout_.depth;
+            }
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  // Where position `from` of a line is: in the line itself if all that is read lies inside, else in a copy with zeros on both sides.
+  const T* find(const T* line, Size from, Size block2) {
+    const Size pixels = std::min(g_.phases[2][0].count - block2 * layout_.block2, layout_.block2);
+    const Size size = (pixels - 1) * g_.phases[2][0].scale + layout_.reach;
+    if (from >= 0 && from + size <= g_.limit[2]) return line + from * g_.read;
+    const Size begin = std::clamp<Size>(-from, 0, size), end = std::clamp<Size>(g_.limit[2] - from, begin, size);
+    T* copy = copy_;
+    copy_ += size * g_.read;
+    std::fill_n(copy, begin * g_.read, T(0));
+    std::copy_n(line + (from + begin) * g_.read, (end - begin) * g_.read, copy + begin * g_.read);
+    std::fill_n(copy + end * g_.read, (size - end) * g_.read, T(0));
+    return copy;
+  }
+
+  const Layout<T>& layout_;
+  const ConvGather<T>& g_;
+  Size phases_, row_taps_, num_lines_, copies_, most_rows_, copy_size_;
+  Scratch scratch_;
+  ConvRow<T>* rows_;
+  const T** sources_;
+  Size* places_;
+  const T** lines_;  // of the unit: [tap of the first axis][position of the next]; null if not found yet
+  T* copy_;
+  Size count_ = 0;
+};
+
+}  // namespace
+
+Phases backward_phases(const ConvAxis& a) {
+  // Under tap k position r of dx meets position (r + before - k * dilation) / stride of dy.
+  const Size common = std::gcd(a.stride, a.dilation), tap_step = a.stride / common, spacing = a.dilation / common;
+  Phases phases;
+  for (Size p = 0; p < std::min(a.stride, a.in); ++p) {
+    Size k = 0;
+    while (k < std::min(tap_step, a.window) && (p + a.before - k * a.dilation) % a.stride != 0) ++k;
+    const Size taps = k < std::min(tap_step, a.window) ? (a.window - 1 - k) / tap_step + 1 : 0;
+    const Size last = k + (taps - 1) * tap_step;
+    const Size shift = taps > 0 ? (p + a.before - last * a.dilation) / a.stride : 0;
+    phases.push_back({p, a.stride, (a.in - 1 - p) / a.stride + 1, 1, shift, spacing, taps, last, -tap_step});
+  }
+  return phases;
+}
+
+template <class T>
+bool ConvGather<T>::run() const {
+  const Layout<T> layout(*this);
+  if (layout.pads() && layout.line_size() > 4 * limit[2] * read + 4096) return false;
+  const Size panels = groups * layout.panels;
+  Scratch scratch(Scratch::size<T>(panels * layout.panel_size));
+  T* packed = scratch.take<T>(panels * layout.panel_size);
+  if (!pack(layout, packed) && layout.pads()) return false;
+
+  const Size units = batch * size[0] * layout.blocks1 * layout.blocks2;
+  const double unit_pixels = static_cast<double>(std::min(layout.block1 * layout.block2 * phases[2][0].step, size[1] * size[2]));
+  const double unit_products = unit_pixels * static_cast<double>(written) * static_cast<double>(layout.taps * layout.depth);
+  const double wanted = std::max(kTaskProducts / unit_products, kTaskPixels / unit_pixels);
+  const Size grain = static_cast<Size>(std::min<double>(wanted, kMostRows)) + 1, tasks = ceil_div(units, grain);
+  const double task_products = static_cast<double>(grain) * unit_products;
+  const Size splits = std::min({ceil_div(kTasks, tasks), panels, static_cast<Size>(task_products / kTaskProducts) + 1});
+  parallel_for(tasks * splits, [&](Size task) {
+    const Size begin = task / splits * grain, end = std::min(units, begin + grain), split = task % splits;
+    Rows<T> rows(layout, end - begin);
+    for (Size unit = begin; unit < end; ++unit) rows.add_unit(unit);
+    for (Size panel = panels * split / splits; panel < panels * (split + 1) / splits; ++panel) {
+      const Size group = panel / layout.panels, first = panel % layout.panels * tiles.cols;
+      const int channels = static_cast<int>(std::min(tiles.cols, layout.width - first));
+      const T* filters_of = packed + panel * layout.panel_size;
+      tiles.gather(rows.data(), rows.count(), {filters_of, channels, group * layout.depth, group * layout.width + first});
+    }
+  });
+  return true;
+}
+
+template struct ConvGather<float>;
+template struct ConvGather<double>;
+
+}  // namespace weft::inline v0::kernels

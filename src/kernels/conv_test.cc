@@ -1,0 +1,235 @@
+// The fast convolutions against their reference loops.
+#include "kernels/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <weft/runtime.h>
+
+namespace weft::kernels {
+namespace {
+
+std::vector<Isa> isas() {
+  std::vector<Isa> all;
+  for (const Isa set : {Isa::kBaseline, Isa::kV3, Isa::kV4})
+    if (set <= best_isa()) all.push_back(set);
+  return all;
+}
+
+std::int64_t x_size(const ConvShape& s) { return s.batch * s.axis[0].in * s.axis[1].in * s.axis[2].in * s.in_channels; }
+std::int64_t y_size(const ConvShape& s) { return s.batch * s.axis[0].out * s.axis[1].out * s.axis[2].out * s.out_channels; }
+
+std::string text_of(const ConvShape& s) {
+  std::ostringstream text;
+  text << "batch " << s.batch << ", channels " << s.in_channels << " -> " << s.out_channels << ", groups " << s.groups;
+  for (const ConvAxis& a : s.axis)
+    text << "; " << a.in << " -> " << a.out << " window " << a.window << " stride " << a.stride << " dilation " << a.dilation << " before "
+         << a.before;
+  return text.str();
+}
+
+// With `before` and `after` padding.
+ConvAxis axis(std::int64_t in, std::int64_t window, std::int64_t stride = 1, std::int64_t dilation = 1, std::int64_t before = 0,
+              std::int64_t after = 0) {
+  return {in, (in + before + after - (window - 1) * dilation - 1) / stride + 1, window, stride, dilation, before};
+}
+ConvAxis same(std::int64_t in, std::int64_t window) { return axis(in, window, 1, 1, (window - 1) / 2, window / 2); }
+
+template <class T>
+std::vector<T> random_values(std::int64_t count, std::mt19937& random) {
+  std::uniform_real_distribution<T> values(-1, 1);
+  std::vector<T> result(static_cast<std::size_t>(count));
+  for (T& x : result) x = values(random);
+  return result;
+}
+
+template <class T>
+std::vector<double> widened(const std::vector<T>& from, bool absolute = false) {
+  std::vector<double> result(from.begin(), from.end());
+  if (absolute)
+    for (double& x : result) x = std::abs(x);
+  return result;
+}
+
+enum Pass { kForward, kBackwardInput, kBackwardFilter };
+
+template <class T>
+std::int64_t result_size(Pass pass, const ConvShape& s) {
+  return pass == kForward ? y_size(s) : pass == kBackwardInput ? x_size(s) : s.filter_size();
+}
+
+template <class T>
+std::vector<T> fast(Pass pass, const ConvShape& s, const std::vector<T>& a, const std::vector<T>& b, Isa set) {
+  std::vector<T> result(static_cast<std::size_t>(result_size<T>(pass, s)), T(-77));
+  if (pass == kForward) conv_forward(s, a.data(), b.data(), result.data(), set);
+  if (pass == kBackwardInput) conv_backward_input(s, a.data(), b.data(), result.data(), set);
+  if (pass == kBackwardFilter) conv_backward_filter(s, a.data(), b.data(), result.data(), set);
+  return result;
+}
+
+template <class T>
+std::vector<T> reference(Pass pass, const ConvShape& s, const std::vector<T>& a, const std::vector<T>& b) {
+  std::vector<T> result(static_cast<std::size_t>(result_size<T>(pass, s)), T(-77));
+  if (pass == kForward) conv_forward_reference(s, a.data(), b.data(), result.data());
+  if (pass == kBackwardInput) conv_backward_input_reference(s, a.data(), b.data(), result.data());
+  if (pass == kBackwardFilter) conv_backward_filter_reference(s, a.data(), b.data(), result.data());
+  return result;
+}
+
+template <class T>
+std::pair<std::vector<T>, std::vector<T>> random_inputs(Pass pass, const ConvShape& s, std::mt19937& random) {
+  std::vector<T> first = random_values<T>(pass == kBackwardInput ? y_size(s) : x_size(s), random);
+  return {std::move(first), random_values<T>(pass == kBackwardFilter ? y_size(s) : s.filter_size(), random)};
+}
+
+// Every sum may be off by the roundings of its additions, relative to the sum of what was added without signs.
+template <class T>
+void check(const ConvShape& s, std::mt19937& random) {
+  SCOPED_TRACE(text_of(s));
+  for (const Pass pass : {kForward, kBackwardInput, kBackwardFilter}) {
+    const auto [a, b] = random_inputs<T>(pass, s, random);
+    const std::vector<double> right = reference(pass, s, widened(a), widened(b));
+    const std::vector<double> sizes = reference(pass, s, widened(a, true), widened(b, true));
+    const std::int64_t terms = pass == kBackwardFilter ? y_size(s) / s.out_channels : s.filter_size() / s.groups;
+    const double bound = std::numeric_limits<T>::epsilon() * (4 + std::sqrt(static_cast<double>(terms)));
+    for (const Isa set : isas()) {
+      SCOPED_TRACE(std::string(name_of(set)) + ", pass " + std::to_string(pass) + (sizeof(T) == 4 ? ", f32" : ", f64"));
+      const std::vector<T> result = fast(pass, s, a, b, set);
+      for (std::size_t i = 0; i < result.size(); ++i)
+        ASSERT_NEAR(static_cast<double>(result[i]), right[i], bound * sizes[i] + 1e-300) << "at " << i << " of " << result.size();
+    }
+  }
+}
+
+ConvShape random_shape(std::mt19937& random, int trial) {
+  const auto pick = [&](std::initializer_list<std::int64_t> of) { return of.begin()[random() % of.size()]; };
+  ConvShape s;
+  s.batch = pick({1, 1, 2, 3, 5});
+  const int kind = trial % 4;
+  if (kind == 0) {  // plain
+    s.in_channels = pick({1, 2, 3, 4, 5, 8, 13, 16, 17, 33});
+    s.out_channels = pick({1, 2, 3, 7, 8, 9, 16, 17, 24, 33, 40});
+  } else if (kind == 1) {  // grouped
+    s.groups = pick({2, 3, 4}), s.in_channels = s.groups * pick({1, 2, 3, 5, 9}), s.out_channels = s.groups * pick({1, 2, 3, 8, 17});
+  } else if (kind == 2) {  // depthwise
+    s.groups = s.in_channels = pick({1, 2, 3, 7, 8, 9, 16, 19, 33, 70}), s.out_channels = s.groups * pick({1, 1, 1, 2, 3});
+  } else {
+    s.in_channels = pick({3, 16, 32}), s.out_channels = pick({16, 32});
+  }
+  const int axes = 1 + static_cast<int>(random() % 3);
+  for (int a = kMaxWindowAxes - axes; a < kMaxWindowAxes; ++a) {
+    const bool wide = axes == 1 && random() % 3 == 0;
+    for (;;) {
+      const std::int64_t in = wide ? pick({97, 200, 301}) : axes == 3 ? pick({1, 2, 3, 4, 5})
+                                                                                          : pick({1, 2, 3, 5, 6, 7, 8, 11, 12, 13, 16, 25});
+      const std::int64_t window = pick({1, 1, 2, 3, 3, 4, 5}), stride = pick({1, 1, 2, 3}), dilation = pick({1, 1, 1, 2, 3});
+      const std::int64_t before = pick({0, 0, 1, 1, 2, 5}), after = pick({0, 0, 1, 1, 3});
+      if (in + before + after < (window - 1) * dilation + 1) continue;
+      s.axis[a] = axis(in, window, stride, dilation, before, after);
+      break;
+    }
+  }
+  return s;
+}
+
+TEST(ConvKernels, AgreeWithTheReferenceOnRandomShapes) {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 240; ++trial) {
+    const ConvShape s = random_shape(random, trial);
+    if (trial % 3 == 0) check<double>(s, random);
+    else check<float>(s, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(ConvKernels, AgreeWithTheReferenceOnChosenShapes) {
+  std::mt19937 random(2);
+  const ConvAxis one = {};
+  const std::vector<ConvShape> shapes = {
+      {2, 3, 32, 1, {one, same(32, 3), same(32, 3)}},                              // few channels
+      {2, 3, 8, 1, {one, axis(30, 7, 2, 1, 2, 3), axis(31, 7, 2, 1, 3, 3)}},       // the first layer of many networks
+      {4, 32, 32, 1, {one, same(32, 3), same(32, 3)}},
+      {3, 64, 48, 1, {one, same(16, 3), same(16, 3)}},
+      {9, 40, 24, 1, {one, same(2, 3), same(2, 3)}},                               // more padding than pixels
+      {2, 20, 300, 1, {one, same(4, 1), same(5, 1)}},                              // one tap
+      {3, 17, 9, 1, {one, axis(9, 1, 2), axis(8, 1, 3)}},                          // one tap, strided
+      {1, 6, 10, 1, {one, one, axis(2000, 5, 1, 1, 4, 0)}},                        // a long row
+      {1, 5, 4, 1, {one, one, axis(900, 3, 4, 1, 1, 1)}},
+      {1, 4, 6, 1, {one, axis(700, 3, 1, 1, 1, 1), axis(2, 2, 1, 1, 1, 0)}},       // many short rows
+      {2, 8, 8, 1, {one, axis(40, 3, 1, 1, 1, 1), one}},                           // rows of one pixel
+      {1, 3, 5, 1, {one, axis(9, 2, 1, 1, 5, 5), axis(3, 2, 1, 1, 9, 4)}},         // pixels that see nothing
+      {1, 2, 3, 1, {one, one, axis(10, 2, 1, 1000, 500, 500)}},                    // almost nothing but padding
+      {1, 2, 3, 1, {one, one, axis(300, 3, 100, 1, 0, 0)}},                        // a large stride
+      {2, 7, 5, 1, {one, axis(13, 5, 3, 2, 4, 1), axis(14, 4, 2, 3, 2, 5)}},       // taps of a phase that are apart
+      {2, 8, 8, 1, {axis(6, 3, 2, 1, 1, 1), axis(7, 3, 2, 2, 2, 2), axis(8, 4, 2, 2, 3, 3)}},
+      {2, 96, 96, 96, {one, same(14, 3), same(15, 3)}},
+      {1, 12, 36, 12, {one, axis(15, 5, 2, 1, 2, 2), axis(112, 3, 2, 2, 1, 3)}},
+      {1, 128, 64, 2, {one, same(7, 3), same(7, 3)}},
+  };
+  for (const ConvShape& s : shapes) {
+    check<float>(s, random);
+    if (HasFatalFailure()) return;
+    check<double>(s, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(ConvKernels, GiveTheSameBitsForAnyNumberOfThreads) {
+  std::mt19937 random(3);
+  const int before = num_threads();
+  const ConvAxis one = {};
+  const std::vector<ConvShape> shapes = {
+      {24, 16, 40, 1, {one, same(12, 3), same(13, 3)}}, {16, 3, 32, 1, {one, same(20, 3), same(20, 3)}},
+      {6, 24, 24, 24, {one, same(20, 3), same(33, 3)}},  {2, 130, 200, 1, {one, same(7, 3), same(7, 3)}},
+      {5, 12, 18, 3, {one, axis(17, 3, 2, 1, 1, 1), axis(30, 3, 2, 1, 1, 1)}},
+  };
+  for (const ConvShape& s : shapes)
+    for (const Pass pass : {kForward, kBackwardInput, kBackwardFilter}) {
+      const auto [a, b] = random_inputs<float>(pass, s, random);
+      std::vector<float> first;
+      for (const int threads : {1, 2, 3, 4, 8}) {
+        set_num_threads(threads);
+        const std::vector<float> result = fast(pass, s, a, b, isa());
+        if (first.empty()) first = result;
+        const int difference = std::memcmp(first.data(), result.data(), first.size() * sizeof(float));
+        EXPECT_EQ(difference, 0) << text_of(s) << ", pass " << pass << ", threads " << threads;
+      }
+    }
+  set_num_threads(before);
+}
+
+// What is infinite or NaN reaches exactly what the reference says it reaches, whichever tensor it is in and also beside the border.
+TEST(ConvKernels, PassOnInfinityAndNaNAsTheReferenceDoes) {
+  std::mt19937 random(4);
+  for (int trial = 0; trial < 160; ++trial) {
+    const ConvShape s = random_shape(random, trial);
+    SCOPED_TRACE(text_of(s));
+    for (const Pass pass : {kForward, kBackwardInput, kBackwardFilter})
+      for (const bool in_second : {false, true}) {
+        auto [a, b] = random_inputs<float>(pass, s, random);
+        std::vector<float>& changed = in_second ? b : a;
+        for (int i = 0; i < 2; ++i)
+          changed[random() % 2 == 0 ? random() % changed.size() : i * (changed.size() - 1)] =
+              random() % 2 == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+        const std::vector<float> right = reference(pass, s, a, b);
+        for (const Isa set : isas()) {
+          const std::vector<float> result = fast(pass, s, a, b, set);
+          for (std::size_t i = 0; i < result.size(); ++i) {
+            ASSERT_EQ(std::isnan(result[i]), std::isnan(right[i])) << name_of(set) << ", pass " << pass << " at " << i;
+            ASSERT_TRUE(std::isinf(right[i]) ? result[i] == right[i] : !std::isinf(result[i]))
+                << name_of(set) << ", pass " << pass << ": " << result[i] << " is not " << right[i] << " at " << i;
+          }
+        }
+      }
+  }
+}
+
+}  // namespace
+}  // namespace weft::kernels
