@@ -213,8 +213,8 @@ void conv_backward_input(const ConvShape& shape, const T* dy, const T* w, T* dx,
 }
 
 template <class T>
-void conv_backward_filter(const ConvShape& shape, const T* x, const T* dy, T* dw, Isa) {
-  conv_backward_filter_reference(shape, x, dy, dw);
+void conv_backward_filter(const ConvShape& shape, const T* x, const T* dy, T* dw, Isa set) {
+  conv_sum_filter(conv_tiles<T>(set), simplified(shape), x, dy, dw);
 }
 
 #define WEFT_CONV(T)                                                                         \

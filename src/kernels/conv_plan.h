@@ -106,4 +106,8 @@ struct ConvGather {
   bool run() const;
 };
 
+/// dw.
+template <class T>
+void conv_sum_filter(const ConvTiles<T>& tiles, const ConvShape& shape, const T* x, const T* dy, T* dw);
+
 }  // namespace weft::inline v0::kernels

@@ -27,11 +27,32 @@ struct ConvPanel {
   std::int64_t source, result;
 };
 
+/// Rows of pixels over which two tensors are multiplied: dw[c][o] += sum over rows, over p < pixels of x(row, p * stride)[c] * dy(row, p)[o].
+template <class T>
+struct ConvProduct {
+  std::int64_t rows, pixels, stride;
+  const std::int64_t *x_place, *dy_place;  // where a row begins, in pixels
+  const T* x;
+  std::int64_t x_first;  // pixels from there to the first
+  std::int64_t x_unit;   // from pixel to pixel; 0 if x is packed in strips, each with room for x_room pixels
+  std::int64_t x_room;
+  const T* dy;  // a panel
+  T* dw;
+  std::int64_t dw_step;  // from c to c
+  std::int64_t in_channels;
+  int out_channels;  // of the panel
+};
+
 template <class T>
 struct ConvTiles {
   std::int64_t rows, cols;  // of a register tile
   /// For every pixel and channel: the sum over the taps, over k, of source * filter, a chain of additions in that order.
   void (*gather)(const ConvRow<T>* rows, std::int64_t count, const ConvPanel<T>& panel);
+  void (*multiply)(const ConvProduct<T>& product);
+  /// Pixels, `step` apart, to panels of `cols` channels, or to strips for `multiply`: to the places from `place` on, in each of which there
+  /// are `room`. pack_panels tells whether all values are finite.
+  bool (*pack_panels)(const T* from, std::int64_t step, std::int64_t pixels, std::int64_t channels, T* to, std::int64_t place, std::int64_t room);
+  void (*pack_strips)(const T* from, std::int64_t step, std::int64_t pixels, std::int64_t channels, T* to, std::int64_t place, std::int64_t room);
 };
 
 struct ConvKernels {
