@@ -9,7 +9,6 @@ namespace {
 
 constexpr int kTileRows = 4;  // positions whose sums are in registers together
 constexpr int kTileWidth = 8;  // channels of the result in registers together
-constexpr std::int64_t kMostPhases = 64;
 constexpr std::int64_t kBlock = 128;  // positions that one partial sum of a filter gradient covers
 
 // One axis as seen from the tensor that is written: position r meets, under tap k, position
@@ -47,8 +46,8 @@ void multiply_add(const T* const* rows, const T* w, std::int64_t pitch, std::int
 template <class T>
 class Gathering {
  public:
-  Gathering(const AxisMap (&maps)[kMaxWindowAxes], std::int64_t groups, std::int64_t read_channels, std::int64_t written_channels, const T* w)
-      : maps_(maps), groups_(groups), read_(read_channels), written_(written_channels), w_(w) {}
+  Gathering(const AxisMap (&maps)[kMaxWindowAxes], std::int64_t groups, std::int64_t read, std::int64_t written, const T* w)
+      : maps_(maps), groups_(groups), read_(read), written_(written), w_(w) {}
 
   void run(std::int64_t batch, const T* source, T* result) const {
     const std::int64_t source_size = maps_[0].limit * maps_[1].limit * maps_[2].limit * read_;
@@ -76,7 +75,8 @@ class Gathering {
   }
 
   template <int B>
-  void block(const T* source, T* result, std::int64_t r0, std::int64_t r1, std::int64_t r2, int rows, std::int64_t group, std::int64_t o) const {
+  void block(const T* source, T* result, std::int64_t r0, std::int64_t r1, std::int64_t r2, int rows, std::int64_t group,
+             std::int64_t o) const {
     const std::int64_t depth = read_ / groups_, step = maps_[2].divisor;
     T sums[kTileRows][kTileWidth] = {};
     for (std::int64_t k0 = 0; k0 < maps_[0].window; ++k0) {
@@ -120,7 +120,8 @@ void add_outer(const T* const* x, const T* const* dy, std::int64_t count, std::i
 }
 
 template <int P, class T>
-void add_outer_rows(const T* const* x, const T* const* dy, std::int64_t count, std::int64_t c, std::int64_t first, std::int64_t width, T* dw, std::int64_t pitch) {
+void add_outer_rows(const T* const* x, const T* const* dy, std::int64_t count, std::int64_t c, std::int64_t first, std::int64_t width,
+                    T* dw, std::int64_t pitch) {
   std::int64_t o = 0;
   for (; o + kTileWidth <= width; o += kTileWidth) add_outer<P, kTileWidth>(x, dy, count, c, first + o, dw + o, pitch);
   for (; o + 4 <= width; o += 4) add_outer<P, 4>(x, dy, count, c, first + o, dw + o, pitch);
@@ -176,7 +177,8 @@ void conv_backward_filter_reference(const ConvShape& s, const T* x, const T* dy,
         std::int64_t c = 0;
         for (; c + kTileRows <= depth; c += kTileRows)
           add_outer_rows<kTileRows>(from, to, count, g * depth + c, g * width, width, part + c * s.out_channels, s.out_channels);
-        for (; c < depth; ++c) add_outer_rows<1>(from, to, count, g * depth + c, g * width, width, part + c * s.out_channels, s.out_channels);
+        for (; c < depth; ++c)
+          add_outer_rows<1>(from, to, count, g * depth + c, g * width, width, part + c * s.out_channels, s.out_channels);
       }
     }
   }
@@ -205,7 +207,7 @@ void conv_backward_input(const ConvShape& shape, const T* dy, const T* w, T* dx,
   gather.filter_row = 1, gather.filter_col = s.out_channels;
   for (int a = 0; a < kMaxWindowAxes; ++a) {
     // A phase costs more than the few products of so large a stride.
-    if (s.axis[a].stride > kMostPhases) return conv_backward_input_reference(s, dy, w, dx);
+    if (s.axis[a].stride > 64) return conv_backward_input_reference(s, dy, w, dx);
     gather.limit[a] = s.axis[a].out, gather.size[a] = s.axis[a].in, gather.window[a] = s.axis[a].window;
     gather.phases[a] = backward_phases(s.axis[a]);
   }

@@ -3,7 +3,10 @@
 // Nothing is copied but lines that meet padding along the last axis: those get their zeros in scratch memory. Along the other axes taps
 // outside are left out. A stride of the transposed convolution splits its result into phases, each of which is a convolution of stride 1.
 #include <atomic>
+#include <bit>
+#include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "base/pool.h"
 #include "kernels/conv_plan.h"
@@ -13,12 +16,13 @@ namespace {
 
 using Size = std::int64_t;
 
-constexpr Size kBlockPixels = 96;     // of a row, at most, in one work unit
-constexpr double kTaskProducts = 1 << 20;     // a task has more, if there are so many
-constexpr Size kTaskPixels = 64;      // and it uses a panel of filters for so many pixels
-constexpr Size kTasks = 16;           // below so many the channels are divided, too
-constexpr Size kMostRows = 256;       // in a unit, and units in a task: they take memory
-constexpr Size kPackElements = 1 << 15;
+constexpr Size kBlockPixels = 96;          // of a row, at most, in one unit of work
+constexpr double kTaskProducts = 1 << 20;  // a task has more, if there are so many
+constexpr Size kTaskPixels = 64;           // and it uses a panel of filters for so many pixels
+constexpr Size kTasks = 16;                // below so many the channels are divided, too
+constexpr Size kMostRows = 256;            // in a unit, and units in a task: they take memory
+constexpr Size kPackElements = 1 << 15;    // for one thread
+constexpr Size kUnblockedRows = 1024;      // of a panel that is read as a whole
 
 // What all tasks know: how the result falls into units and panels.
 template <class T>
@@ -27,10 +31,14 @@ struct Layout {
   const ConvTiles<T>& tiles = g.tiles;
   Size depth = g.read / g.groups, width = g.written / g.groups;  // channels of a group
   Size panels = ceil_div(width, tiles.cols);                     // of a group
+  // Each channel has its own filters, `multiplier` of them: what is read is repeated so often, or what is written added up.
+  bool channelwise = g.groups > 1 && (depth == 1 || width == 1) && g.one_channel_groups;
+  Size multiplier = channelwise ? std::max(depth, width) : 1, repeat = channelwise ? width : 1;
+  Size line_channels = g.read * repeat;
   Size taps = g.window[0] * g.window[1] * g.window[2];
   Size panel_size = taps * depth * tiles.cols;
   std::vector<Size> start;  // where the taps of each phase of the last axis begin in a panel
-  bool merged = true;               // the taps of a phase along the last axis read successive values: they are one
+  bool merged = true;       // the taps of a phase along the last axis read successive values: they are one
   Size most_taps[kMaxWindowAxes] = {};
   Size low = 0, reach = 0;  // along the last axis pixel i of any phase reads from i * scale + low on, `reach` positions at most
   Size blocks2, block2, blocks1, block1;  // last axis; the one before
@@ -60,7 +68,8 @@ struct Layout {
   }
 
   const Phase& phase(int axis, Size r) const { return g.phases[axis][static_cast<std::size_t>(r) % g.phases[axis].size()]; }
-  Size line_size() const { return ((block2 - 1) * g.phases[2][0].scale + reach) * g.read; }
+  Size line_size() const { return ((block2 - 1) * g.phases[2][0].scale + reach) * line_channels; }
+  bool copies() const { return pads() || repeat > 1; }
   bool pads() const { return low < 0 || (g.phases[2][0].count - 1) * g.phases[2][0].scale + low + reach > g.limit[2]; }
 };
 
@@ -68,33 +77,31 @@ struct Layout {
 template <class T>
 bool pack(const Layout<T>& layout, T* to) {
   const ConvGather<T>& g = layout.g;
-  const Size cols = layout.tiles.cols, tap_size = layout.depth * cols, outer = g.window[0] * g.window[1];
+  const Size rows = layout.taps * layout.depth, outer = g.window[0] * g.window[1], cols = layout.tiles.cols;
+  const Size grain = std::max<Size>(1, kPackElements / (g.window[2] * layout.depth * cols));
   std::atomic<bool> finite = true;
-  const Size grain = std::max<Size>(1, kPackElements / (g.window[2] * tap_size));
   parallel_ranges(g.groups * layout.panels * outer, grain, [&](Size begin, Size end) {
-    T check = 0;  // becomes NaN with the first infinity or NaN
     for (Size unit = begin; unit < end; ++unit) {
-      const Size panel = unit / outer, group = panel / layout.panels, first = panel % layout.panels * cols;
-      const Size width = std::min(cols, layout.width - first);
-      const T* filters = g.filters + group * g.filter_group + first * g.filter_col;
-      T* out = to + panel * layout.panel_size + unit % outer * g.window[2] * tap_size;
-      for (std::size_t p = 0; p < g.phases[2].size(); ++p)
-        for (Size t = 0; t < g.phases[2][p].taps; ++t, out += tap_size) {
-          const T* from = filters + (unit % outer * g.window[2] + g.phases[2][p].tap(t)) * g.filter_tap;
-          if (width < cols) std::fill_n(out, tap_size, T(0));
-          if (g.filter_col == 1) {
-            for (Size row = 0; row < layout.depth; ++row)
-              for (Size col = 0; col < width; ++col) out[row * cols + col] = from[row * g.filter_row + col];
-          } else {
-            for (Size col = 0; col < width; ++col)
-              for (Size row = 0; row < layout.depth; ++row) out[row * cols + col] = from[row * g.filter_row + col * g.filter_col];
-          }
-          for (Size i = 0; i < tap_size; ++i) check += out[i] * T(0);
-        }
+      const Size tap = unit % outer * g.window[2], panel = unit / outer, first = panel % layout.panels * cols;
+      const T* filters = g.filters + panel / layout.panels * g.filter_group + first * g.filter_col;
+      Size place = tap * layout.depth;
+      for (const Phase& phase : g.phases[2])
+        for (Size t = 0; t < phase.taps; ++t, place += layout.depth)
+          if (!layout.tiles.pack_panels(filters + (tap + phase.tap(t)) * g.filter_tap, g.filter_row, g.filter_col, layout.depth,
+                                        std::min(cols, layout.width - first), to + panel * layout.panel_size, place, rows))
+            finite.store(false, std::memory_order_relaxed);
     }
-    if (check != T(0)) finite.store(false, std::memory_order_relaxed);
   });
   return finite;
+}
+
+template <class T>
+bool all_finite(const T* from, Size count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const Bits infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  Bits found = 0;
+  for (Size i = 0; i < count; ++i) found |= (std::bit_cast<Bits>(from[i]) & infinity) == infinity;
+  return found == 0;
 }
 
 // The rows of a task and what they read.
@@ -106,7 +113,7 @@ class Rows {
         row_taps_(layout.most_taps[0] * layout.most_taps[1] * (layout.merged ? 1 : layout.most_taps[2])),
         num_lines_(layout.most_taps[0] * g_.limit[1]),
         copies_(layout.most_taps[0] * std::min(g_.limit[1], layout.block1 * layout.most_taps[1])),
-        most_rows_(units * layout.block1 * phases_), copy_size_(layout.pads() ? units * copies_ * layout.line_size() : 0),
+        most_rows_(units * layout.block1 * phases_), copy_size_(layout.copies() ? units * copies_ * layout.line_size() : 0),
         scratch_(Scratch::size<ConvRow<T>>(most_rows_) + Scratch::size<const T*>(most_rows_ * row_taps_) +
                  Scratch::size<Size>(most_rows_ * row_taps_) + Scratch::size<const T*>(num_lines_) + Scratch::size<T>(copy_size_)),
         rows_(scratch_.template take<ConvRow<T>>(most_rows_)), sources_(scratch_.template take<const T*>(most_rows_ * row_taps_)),
@@ -139,9 +146,9 @@ class Rows {
         const Size i_end = std::min(phase2.count, i_begin + layout_.block2);
         if (i_begin >= i_end) continue;
         ConvRow<T>& row = rows_[count_++];
-        row = {i_end - i_begin, 0, layout_.depth, sources_, phase2.scale * g_.read, places_, nullptr, phase2.step * g_.written};
         const Size pixel = ((n * g_.size[0] + r0) * g_.size[1] + r1) * g_.size[2] + phase2.first + i_begin * phase2.step;
-        row.result = g_.result + pixel * g_.written;
+        row = {i_end - i_begin, 0, layout_.depth, sources_, phase2.scale * layout_.line_channels, places_, g_.result + pixel * g_.written,
+               phase2.step * g_.written};
         const Size runs = layout_.merged ? std::min<Size>(phase2.taps, 1) : phase2.taps;
         if (layout_.merged) row.k *= phase2.taps;
         for (Size t0 = 0; t0 < phase0.taps; ++t0) {
@@ -152,10 +159,10 @@ class Rows {
             if (s1 < 0 || s1 >= g_.limit[1] || runs == 0) continue;
             const T*& line = lines_[t0 * lines + s1 - s1_begin];
             if (line == nullptr) line = find(g_.source + n * image + (s0 * g_.limit[1] + s1) * g_.limit[2] * g_.read, from, block2);
-            const Size place = ((phase0.tap(t0) * g_.window[1] + phase1.tap(t1)) * g_.window[2] + layout_.start[p]) * layout_.depth;
+            const Size tap = (phase0.tap(t0) * g_.window[1] + phase1.tap(t1)) * g_.window[2];
             for (Size t2 = 0; t2 < runs; ++t2, ++row.taps) {
-              *sources_++ = line + (phase2.source(i_begin, t2) - from) * g_.read;
-              *places_++ = place + t2 * layout_.depth;
+              *sources_++ = line + (phase2.source(i_begin, t2) - from) * layout_.line_channels;
+              *places_++ = layout_.channelwise ? tap + phase2.tap(t2) : (tap + layout_.start[p] + t2) * layout_.depth;
             }
           }
         }
@@ -168,13 +175,16 @@ class Rows {
   const T* find(const T* line, Size from, Size block2) {
     const Size pixels = std::min(g_.phases[2][0].count - block2 * layout_.block2, layout_.block2);
     const Size size = (pixels - 1) * g_.phases[2][0].scale + layout_.reach;
-    if (from >= 0 && from + size <= g_.limit[2]) return line + from * g_.read;
+    if (layout_.repeat == 1 && from >= 0 && from + size <= g_.limit[2]) return line + from * g_.read;
     const Size begin = std::clamp<Size>(-from, 0, size), end = std::clamp<Size>(g_.limit[2] - from, begin, size);
     T* copy = copy_;
-    copy_ += size * g_.read;
-    std::fill_n(copy, begin * g_.read, T(0));
-    std::copy_n(line + (from + begin) * g_.read, (end - begin) * g_.read, copy + begin * g_.read);
-    std::fill_n(copy + end * g_.read, (size - end) * g_.read, T(0));
+    copy_ += size * layout_.line_channels;
+    T* to = std::fill_n(copy, begin * layout_.line_channels, T(0));
+    line += (from + begin) * g_.read;
+    if (layout_.repeat == 1) to = std::copy_n(line, (end - begin) * g_.read, to);
+    else
+      for (Size i = 0; i < (end - begin) * g_.read; ++i) to = std::fill_n(to, layout_.repeat, line[i]);
+    std::fill_n(to, (size - end) * layout_.line_channels, T(0));
     return copy;
   }
 
@@ -189,6 +199,27 @@ class Rows {
   T* copy_;
   Size count_ = 0;
 };
+
+// The rows where each channel has its own filters.
+template <class T>
+void multiply_channels(const Layout<T>& layout, const ConvRow<T>* rows, Size count) {
+  const ConvGather<T>& g = layout.g;
+  if (g.written == layout.line_channels) return layout.tiles.gather_channels(rows, count, g.filters, g.written);
+  Scratch scratch(Scratch::size<T>(layout.block2 * g.read));
+  T* sums = scratch.take<T>(layout.block2 * g.read);
+  for (const ConvRow<T>* row = rows; row < rows + count; ++row) {
+    ConvRow<T> wide = *row;
+    wide.result = sums, wide.result_step = g.read;
+    layout.tiles.gather_channels(&wide, 1, g.filters, g.read);
+    for (Size i = 0; i < row->pixels; ++i)
+      for (Size c = 0; c < g.written; ++c) {
+        const T* of = sums + i * g.read + c * layout.multiplier;
+        T sum = of[0];
+        for (Size m = 1; m < layout.multiplier; ++m) sum += of[m];
+        row->result[i * row->result_step + c] = sum;
+      }
+  }
+}
 
 }  // namespace
 
@@ -210,28 +241,32 @@ Phases backward_phases(const ConvAxis& a) {
 template <class T>
 bool ConvGather<T>::run() const {
   const Layout<T> layout(*this);
-  if (layout.pads() && layout.line_size() > 4 * limit[2] * read + 4096) return false;
-  const Size panels = groups * layout.panels;
-  Scratch scratch(Scratch::size<T>(panels * layout.panel_size));
-  T* packed = scratch.take<T>(panels * layout.panel_size);
-  if (!pack(layout, packed) && layout.pads()) return false;
+  if (layout.pads() && layout.line_size() > 4 * limit[2] * layout.line_channels + 4096) return false;
+  const Size panels = layout.channelwise ? 1 : groups * layout.panels;
+  const Size packed_size = layout.channelwise ? 0 : panels * layout.panel_size;
+  Scratch scratch(Scratch::size<T>(packed_size));
+  T* packed = scratch.take<T>(packed_size);
+  const bool finite = layout.channelwise ? !layout.pads() || all_finite(filters, layout.taps * filter_tap) : pack(layout, packed);
+  if (!finite && layout.pads()) return false;
 
   const Size units = batch * size[0] * layout.blocks1 * layout.blocks2;
   const double unit_pixels = static_cast<double>(std::min(layout.block1 * layout.block2 * phases[2][0].step, size[1] * size[2]));
   const double unit_products = unit_pixels * static_cast<double>(written) * static_cast<double>(layout.taps * layout.depth);
   const double wanted = std::max(kTaskProducts / unit_products, kTaskPixels / unit_pixels);
-  const Size grain = static_cast<Size>(std::min<double>(wanted, kMostRows)) + 1, tasks = ceil_div(units, grain);
+  const Size tasks = ceil_div(units, static_cast<Size>(std::min<double>(wanted, kMostRows)) + 1), grain = ceil_div(units, tasks);
   const double task_products = static_cast<double>(grain) * unit_products;
   const Size splits = std::min({ceil_div(kTasks, tasks), panels, static_cast<Size>(task_products / kTaskProducts) + 1});
-  parallel_for(tasks * splits, [&](Size task) {
+  parallel_for(ceil_div(units, grain) * splits, [&](Size task) {
     const Size begin = task / splits * grain, end = std::min(units, begin + grain), split = task % splits;
     Rows<T> rows(layout, end - begin);
     for (Size unit = begin; unit < end; ++unit) rows.add_unit(unit);
+    if (layout.channelwise) return multiply_channels(layout, rows.data(), rows.count());
     for (Size panel = panels * split / splits; panel < panels * (split + 1) / splits; ++panel) {
       const Size group = panel / layout.panels, first = panel % layout.panels * tiles.cols;
       const int channels = static_cast<int>(std::min(tiles.cols, layout.width - first));
       const T* filters_of = packed + panel * layout.panel_size;
-      tiles.gather(rows.data(), rows.count(), {filters_of, channels, group * layout.depth, group * layout.width + first});
+      tiles.gather(rows.data(), rows.count(), {filters_of, channels, group * layout.depth, group * layout.width + first},
+                   layout.taps * layout.depth > kUnblockedRows);
     }
   });
   return true;

@@ -90,7 +90,7 @@ template <class T>
 struct ConvGather {
   ConvGather(const ConvTiles<T>& with, const ConvShape& s, const T* from, const T* w, T* to)
       : tiles(with), batch(s.batch), groups(s.groups), source(from), filters(w), result(to), filter_group(s.out_channels / s.groups),
-        filter_tap(s.in_channels / s.groups * s.out_channels) {}
+        filter_tap(s.in_channels / s.groups * s.out_channels), one_channel_groups(s.groups == s.in_channels) {}
 
   const ConvTiles<T>& tiles;
   std::int64_t batch, groups;
@@ -101,6 +101,7 @@ struct ConvGather {
   T* result;
   std::int64_t filter_row = 0, filter_col = 0;  // strides: from a channel read to the next, from a channel written to the next
   std::int64_t filter_group, filter_tap;
+  bool one_channel_groups;  // each channel of x has its own filters
 
   /// False, with nothing done, if the reference must do it: filters that are not finite meet padding, or almost all is padding.
   bool run() const;

@@ -172,6 +172,9 @@ TEST(ConvKernels, AgreeWithTheReferenceOnChosenShapes) {
       {2, 96, 96, 96, {one, same(14, 3), same(15, 3)}},
       {1, 12, 36, 12, {one, axis(15, 5, 2, 1, 2, 2), axis(112, 3, 2, 2, 1, 3)}},
       {1, 128, 64, 2, {one, same(7, 3), same(7, 3)}},
+      {1, 130, 140, 1, {one, same(5, 3), same(6, 3)}},                             // long sums: parts of a tap at a time
+      {1, 30, 5, 1, {one, axis(9, 7, 1, 1, 3, 3), axis(10, 7, 1, 2, 6, 6)}},       // some taps at a time
+      {1, 4, 30, 1, {one, axis(9, 7, 2, 1, 3, 3), axis(10, 7, 1, 2, 6, 6)}},
   };
   for (const ConvShape& s : shapes) {
     check<float>(s, random);

@@ -27,7 +27,8 @@ struct ConvPanel {
   std::int64_t source, result;
 };
 
-/// Rows of pixels over which two tensors are multiplied: dw[c][o] += sum over rows, over p < pixels of x(row, p * stride)[c] * dy(row, p)[o].
+/// Rows of pixels over which two tensors are multiplied:
+/// dw[c][o] += sum over rows, over p < pixels of x(row, p * stride)[c] * dy(row, p)[o].
 template <class T>
 struct ConvProduct {
   std::int64_t rows, pixels, stride;
@@ -37,6 +38,7 @@ struct ConvProduct {
   std::int64_t x_unit;   // from pixel to pixel; 0 if x is packed in strips, each with room for x_room pixels
   std::int64_t x_room;
   const T* dy;  // a panel
+  std::int64_t dy_unit;  // from pixel to pixel, where dy is no panel
   T* dw;
   std::int64_t dw_step;  // from c to c
   std::int64_t in_channels;
@@ -46,13 +48,21 @@ struct ConvProduct {
 template <class T>
 struct ConvTiles {
   std::int64_t rows, cols;  // of a register tile
-  /// For every pixel and channel: the sum over the taps, over k, of source * filter, a chain of additions in that order.
-  void (*gather)(const ConvRow<T>* rows, std::int64_t count, const ConvPanel<T>& panel);
+  /// For every pixel and channel: the sum over the taps, over k, of source * filter, in that order; if `blocked`, of sums over a fixed
+  /// number of rows of the panel, so that those stay in the first cache for all the pixels.
+  void (*gather)(const ConvRow<T>* rows, std::int64_t count, const ConvPanel<T>& panel, bool blocked);
   void (*multiply)(const ConvProduct<T>& product);
-  /// Pixels, `step` apart, to panels of `cols` channels, or to strips for `multiply`: to the places from `place` on, in each of which there
-  /// are `room`. pack_panels tells whether all values are finite.
-  bool (*pack_panels)(const T* from, std::int64_t step, std::int64_t pixels, std::int64_t channels, T* to, std::int64_t place, std::int64_t room);
-  void (*pack_strips)(const T* from, std::int64_t step, std::int64_t pixels, std::int64_t channels, T* to, std::int64_t place, std::int64_t room);
+  /// The same where each channel has its own filter: [tap][channels], at place[tap] * channels. k is not used.
+  void (*gather_channels)(const ConvRow<T>* rows, std::int64_t count, const T* filters, std::int64_t channels);
+  /// dw[c] += sum over rows, over p of x(row, p * stride)[c] * dy(row, p)[c] for c < in_channels.
+  void (*multiply_channels)(const ConvProduct<T>& product);
+  /// to[panel][place + i][c] = from[i * row + (panel * cols + c) * col] for i < count; a panel has `room` rows, and zeros where there are
+  /// no more columns. Tells whether all values are finite.
+  bool (*pack_panels)(const T* from, std::int64_t row, std::int64_t col, std::int64_t count, std::int64_t columns, T* to,
+                      std::int64_t place, std::int64_t room);
+  /// Pixels to strips for `multiply`, to the places from `place` on.
+  void (*pack_strips)(const T* from, std::int64_t step, std::int64_t pixels, std::int64_t channels, T* to, std::int64_t place,
+                      std::int64_t room);
 };
 
 struct ConvKernels {
