@@ -97,7 +97,7 @@ T lane_floordiv(T a, T b) {
 }
 
 template <FloatLane T>
-T lane_pow(T x, T y) {
+WEFT_LANE T lane_pow(T x, T y) {
   return kernels::lane::pow(x, y);
 }
 // REQUIRES: y >= 0, which rows check.
@@ -111,27 +111,28 @@ T lane_pow(T x, T y) {
   return result;
 }
 
-template <FloatLane T> T exp(T x) { return kernels::lane::exp(x); }
-template <FloatLane T> T expm1(T x) { return kernels::lane::expm1(x); }
-template <FloatLane T> T log(T x) { return kernels::lane::log(x); }
-template <FloatLane T> T log1p(T x) { return kernels::lane::log1p(x); }
-template <FloatLane T> T sin(T x) { return kernels::lane::sin(x); }
-template <FloatLane T> T cos(T x) { return kernels::lane::cos(x); }
-template <FloatLane T> T tan(T x) { return kernels::lane::tan(x); }
-template <FloatLane T> T asin(T x) { return kernels::lane::asin(x); }
-template <FloatLane T> T acos(T x) { return kernels::lane::acos(x); }
-template <FloatLane T> T atan(T x) { return kernels::lane::atan(x); }
-template <FloatLane T> T atan2(T y, T x) { return kernels::lane::atan2(y, x); }
-template <FloatLane T> T sinh(T x) { return kernels::lane::sinh(x); }
-template <FloatLane T> T cosh(T x) { return kernels::lane::cosh(x); }
-template <FloatLane T> T tanh(T x) { return kernels::lane::tanh(x); }
-template <FloatLane T> T asinh(T x) { return kernels::lane::asinh(x); }
-template <FloatLane T> T acosh(T x) { return kernels::lane::acosh(x); }
-template <FloatLane T> T atanh(T x) { return kernels::lane::atanh(x); }
-template <FloatLane T> T erf(T x) { return kernels::lane::erf(x); }
-template <FloatLane T> T erfc(T x) { return kernels::lane::erfc(x); }
-template <FloatLane T> T sigmoid(T x) { return kernels::lane::sigmoid(x); }
-template <FloatLane T> T softplus(T x) { return kernels::lane::softplus(x); }
+// Inlined always: what is called lane by lane is not vector code.
+template <FloatLane T> WEFT_LANE T exp(T x) { return kernels::lane::exp(x); }
+template <FloatLane T> WEFT_LANE T expm1(T x) { return kernels::lane::expm1(x); }
+template <FloatLane T> WEFT_LANE T log(T x) { return kernels::lane::log(x); }
+template <FloatLane T> WEFT_LANE T log1p(T x) { return kernels::lane::log1p(x); }
+template <FloatLane T> WEFT_LANE T sin(T x) { return kernels::lane::sin(x); }
+template <FloatLane T> WEFT_LANE T cos(T x) { return kernels::lane::cos(x); }
+template <FloatLane T> WEFT_LANE T tan(T x) { return kernels::lane::tan(x); }
+template <FloatLane T> WEFT_LANE T asin(T x) { return kernels::lane::asin(x); }
+template <FloatLane T> WEFT_LANE T acos(T x) { return kernels::lane::acos(x); }
+template <FloatLane T> WEFT_LANE T atan(T x) { return kernels::lane::atan(x); }
+template <FloatLane T> WEFT_LANE T atan2(T y, T x) { return kernels::lane::atan2(y, x); }
+template <FloatLane T> WEFT_LANE T sinh(T x) { return kernels::lane::sinh(x); }
+template <FloatLane T> WEFT_LANE T cosh(T x) { return kernels::lane::cosh(x); }
+template <FloatLane T> WEFT_LANE T tanh(T x) { return kernels::lane::tanh(x); }
+template <FloatLane T> WEFT_LANE T asinh(T x) { return kernels::lane::asinh(x); }
+template <FloatLane T> WEFT_LANE T acosh(T x) { return kernels::lane::acosh(x); }
+template <FloatLane T> WEFT_LANE T atanh(T x) { return kernels::lane::atanh(x); }
+template <FloatLane T> WEFT_LANE T erf(T x) { return kernels::lane::erf(x); }
+template <FloatLane T> WEFT_LANE T erfc(T x) { return kernels::lane::erfc(x); }
+template <FloatLane T> WEFT_LANE T sigmoid(T x) { return kernels::lane::sigmoid(x); }
+template <FloatLane T> WEFT_LANE T softplus(T x) { return kernels::lane::softplus(x); }
 template <FloatLane T> T sqrt(T x) { return std::sqrt(x); }
 template <FloatLane T> T erfinv(T x) { return static_cast<T>(kernels::inverse_erf(static_cast<double>(x))); }
 template <FloatLane T> T lgamma(T x) { return static_cast<T>(kernels::log_gamma(static_cast<double>(x))); }
