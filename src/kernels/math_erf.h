@@ -21,7 +21,7 @@ WEFT_LANE float erf(float x) {
 WEFT_LANE float erfc(float x) {
   using F = Format<float>;
   const float size = size_of(x), high = of_bits<float>(bits_of(size) & 0xfffff000u), rest = (size - high) * (size + high);
-  const float square = high * high, shifted = F::round - square * F::inv_ln2, n = shifted - F::round;
+  const float square = high * high, shifted = F::round - size * size * F::inv_ln2, n = shifted - F::round;
   const float r0 = -square - n * F::ln2_hi, low = n * F::ln2_lo + rest, r = r0 - low, r_error = (r0 - r) - low;
   const float part = r + (r_error + r * r * exp_tail(r));
   const double u = 3.0 / (3.0 + static_cast<double>(size));
