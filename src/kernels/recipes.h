@@ -1,40 +1,74 @@
-// What each reduction does with its elements; kernels/reduce.cc decides in which order.
+// What each reduction does with its elements; kernels/reduce.cc decides in which order, kernels/isa/fold.cc runs it.
 //
-// A pass folds elements into a State: `step` takes one more element, `merge` another State. A recipe makes a result from one
-// or two passes: `Last` is the pass whose State gives it; `First`, if not void, goes before, and what `between` makes of its
-// State is given to every step of `Last`. Over no elements `Last` alone is asked, with kNothing.
+// A pass folds elements into kWords words, which all begin as kStart: `step` takes one more element, `merge` the words of another
+// fold. W is Word or a vector of Words: one text serves single elements and lanes side by side, so both have the same bits. A recipe
+// makes a result from one or two passes: `Last` is the pass whose words give it; `First`, if not void, goes before, and what `between`
+// makes of its words is given to every step of `Last`. Over no elements `Last` alone is asked, with kNothing.
+//
+// Everything here is always inlined: the files in kernels/isa may not leave copies behind.
 #pragma once
 
-#include <algorithm>
+#include <concepts>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
-
-#include "kernels/accumulate.h"
 
 namespace weft::inline v0::kernels {
 
 // --- passes ---
 
-template <class T>
+/// Sums of f32 run in double; sums of integers wrap, so that any width from T's up gives the same digits.
+template <class T, class Accumulator = T>
 struct AddUp {
-  using State = Total<T>;
-  static void step(State& s, T x, double) { s.add(x); }
-  static void merge(State& s, const State& other) { s.merge(other); }
+  using Element = T;
+  using Word = std::conditional_t<std::floating_point<T>, double, Accumulator>;
+  static constexpr int kWords = 1;
+  static constexpr Word kStart = 0;
+  static constexpr bool kGiven = false;
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W) { s[0] = static_cast<W>(s[0] + x); }
+  template <class W>
+  [[gnu::always_inline]] static void merge(W* s, const W* other) { step(s, other[0], other[0]); }
+  [[gnu::always_inline]] static Word value(const Word* s) { return s[0]; }
 };
 
-// The mean of integers adds in 64 bits, so that only sums beyond those wrap.
-template <class T>
-struct AddWide {
-  using State = Total<std::conditional_t<std::floating_point<T>, T, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>>;
-  static void step(State& s, T x, double) { s.add(x); }
-  static void merge(State& s, const State& other) { s.merge(other); }
+/// The sum of doubles and, apart from it, the sum of the rounding errors made so far (Knuth's exact addition).
+template <>
+struct AddUp<double> {
+  using Element = double;
+  using Word = double;
+  static constexpr int kWords = 2;
+  static constexpr Word kStart = 0;
+  static constexpr bool kGiven = false;
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W) {
+    const W next = s[0] + x, part = next - s[0];
+    s[1] += (s[0] - (next - part)) + (x - part);
+    s[0] = next;
+  }
+  template <class W>
+  [[gnu::always_inline]] static void merge(W* s, const W* other) {
+    step(s, other[0], other[0]);
+    s[1] += other[1];
+  }
+  // At infinity the errors are NaN and mean nothing.
+  [[gnu::always_inline]] static double value(const double* s) { return __builtin_isfinite(s[0]) ? s[0] + s[1] : s[0]; }
 };
 
 template <class T>
 struct Multiply {
-  using State = Product<T>;
-  static void step(State& s, T x, double) { s.multiply(x); }
-  static void merge(State& s, const State& other) { s.merge(other); }
+  using Element = T;
+  using Word = std::conditional_t<std::floating_point<T>, double, T>;
+  static constexpr int kWords = 1;
+  static constexpr Word kStart = 1;
+  static constexpr bool kGiven = false;
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W) {
+    if constexpr (std::unsigned_integral<W>) s[0] = static_cast<W>(std::uint64_t{s[0]} * x);  // 16 bits would multiply as int
+    else s[0] = s[0] * x;
+  }
+  template <class W>
+  [[gnu::always_inline]] static void merge(W* s, const W* other) { step(s, other[0], other[0]); }
 };
 
 template <class T, bool largest>
@@ -44,67 +78,84 @@ constexpr T least_extreme() {
   else return largest ? Limits::lowest() : Limits::max();
 }
 
-// Is x to be taken in the place of `best`? A NaN always is, and then stays.
-template <bool largest, class T>
-bool replaces(T x, T best) {
-  const bool beyond = largest ? x > best : x < best;
-  if constexpr (std::floating_point<T>) return beyond || x != x;
-  else return beyond;
-}
-
+/// A NaN always takes the place of what was found so far, and then stays.
 template <class T, bool largest>
 struct Extreme {
-  struct State { T best = least_extreme<T, largest>(); };
-  static void step(State& s, T x, double) { s.best = replaces<largest>(x, s.best) ? x : s.best; }
-  static void merge(State& s, const State& other) { step(s, other.best, 0); }
+  using Element = T;
+  using Word = T;
+  static constexpr int kWords = 1;
+  static constexpr Word kStart = least_extreme<T, largest>();
+  static constexpr bool kGiven = false;
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W) {
+    if constexpr (std::integral<W>) s[0] = (largest ? x > s[0] : x < s[0]) ? x : s[0];
+    else if constexpr (largest) s[0] = ((x > s[0]) | (x != x)) ? x : s[0];
+    else s[0] = ((x < s[0]) | (x != x)) ? x : s[0];
+  }
+  template <class W>
+  [[gnu::always_inline]] static void merge(W* s, const W* other) { step(s, other[0], other[0]); }
 };
 
+/// Of truth values as bytes of 0 and 1.
 template <bool all>
 struct Truth {
-  struct State { bool holds = all; };
-  static void step(State& s, bool x, double) { s.holds = all ? (s.holds && x) : (s.holds || x); }
-  static void merge(State& s, const State& other) { step(s, other.holds, 0); }
+  using Element = std::uint8_t;
+  using Word = std::uint8_t;
+  static constexpr int kWords = 1;
+  static constexpr Word kStart = all ? 1 : 0;
+  static constexpr bool kGiven = false;
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W) { s[0] = static_cast<W>(all ? s[0] & x : s[0] | x); }
+  template <class W>
+  [[gnu::always_inline]] static void merge(W* s, const W* other) { step(s, other[0], other[0]); }
 };
 
+/// How many are not zero.
 template <class T>
 struct Count {
-  struct State { std::int64_t count = 0; };
-  static void step(State& s, T x, double) { s.count += x != T(0) ? 1 : 0; }
-  static void merge(State& s, const State& other) { s.count += other.count; }
+  using Element = T;
+  using Word = std::int64_t;
+  static constexpr int kWords = 1;
+  static constexpr Word kStart = 0;
+  static constexpr bool kGiven = false;
+  [[gnu::always_inline]] static Word word_of(T x) { return x != T(0) ? 1 : 0; }
+  [[gnu::always_inline]] static void step(Word* s, Word x, Word) { s[0] += x; }
+  [[gnu::always_inline]] static void merge(Word* s, const Word* other) { s[0] += other[0]; }
+};
+
+/// The sum of exp(x - given), where the exponentials are made beforehand, in a loop of their own (isa/fold.cc).
+template <class T>
+struct AddExp : AddUp<T> {
+  static constexpr bool kGiven = true;
 };
 
 template <class T>
-struct AddExp {
-  using State = Total<T>;
-  static void step(State& s, T x, double shift) { s.add(std::exp(static_cast<double>(x) - shift)); }
-  static void merge(State& s, const State& other) { s.merge(other); }
-};
-
-template <class T>
-struct AddSquaredDistance {
-  using State = Total<T>;
-  static void step(State& s, T x, double from) {
-    const double distance = static_cast<double>(x) - from;
-    s.add(distance * distance);
+struct AddSquaredDistance : AddUp<T> {
+  static constexpr bool kGiven = true;
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W from) {
+    const W distance = x - from;
+    AddUp<T>::step(s, distance * distance, from);
   }
-  static void merge(State& s, const State& other) { s.merge(other); }
 };
 
 template <class T>
-struct AddScaledSquare {
-  using State = Total<T>;
-  static void step(State& s, T x, double scale) {
-    const double scaled = static_cast<double>(x) * scale;
-    s.add(scaled * scaled);
+struct AddScaledSquare : AddUp<T> {
+  static constexpr bool kGiven = true;
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W scale) {
+    const W scaled = x * scale;
+    AddUp<T>::step(s, scaled * scaled, scale);
   }
-  static void merge(State& s, const State& other) { s.merge(other); }
 };
 
 template <class T>
-struct LargestMagnitude {
-  using State = typename Extreme<T, true>::State;
-  static void step(State& s, T x, double) { Extreme<T, true>::step(s, std::abs(x), 0); }
-  static void merge(State& s, const State& other) { Extreme<T, true>::step(s, other.best, 0); }
+struct LargestMagnitude : Extreme<T, true> {
+  template <class W>
+  [[gnu::always_inline]] static void step(W* s, W x, W) {
+    const W magnitude = x < 0 ? -x : x;
+    Extreme<T, true>::step(s, magnitude, magnitude);
+  }
 };
 
 // --- recipes ---
@@ -117,37 +168,56 @@ struct OnePass {
   static constexpr double kNothing = 0;
 };
 
+// Integers of one width wrap alike with and without a sign.
 template <class T>
-struct SumOf : OnePass<AddUp<T>, T> {
-  static T result(const Total<T>& s, double, double) { return static_cast<T>(s.value()); }
-};
+struct Bits { using Type = std::make_unsigned_t<T>; };
+template <std::floating_point T>
+struct Bits<T> { using Type = T; };
+template <>
+struct Bits<bool> { using Type = std::uint8_t; };
+template <class T>
+using BitsOf = typename Bits<T>::Type;
 
 template <class T>
-struct MeanOf : OnePass<AddWide<T>, T> {
-  static T result(const typename AddWide<T>::State& s, double count, double) {
-    if constexpr (std::floating_point<T>) return static_cast<T>(s.value() / count);
-    else return static_cast<T>(s.value() / static_cast<decltype(s.value())>(count));
+struct SumOf : OnePass<AddUp<BitsOf<T>>, T> {
+  static T result(const typename SumOf::Last::Word* s, double, double) { return static_cast<T>(SumOf::Last::value(s)); }
+};
+
+// The mean of integers adds in 64 bits, so that only sums beyond those wrap.
+template <class T>
+struct MeanOf : OnePass<std::conditional_t<std::floating_point<T>, AddUp<T>, AddUp<T, std::uint64_t>>, T> {
+  static T result(const typename MeanOf::Last::Word* s, double count, double) {
+    const auto sum = MeanOf::Last::value(s);
+    if constexpr (std::floating_point<T>) return static_cast<T>(sum / count);
+    else if constexpr (std::is_signed_v<T>) return static_cast<T>(static_cast<std::int64_t>(sum) / static_cast<std::int64_t>(count));
+    else return static_cast<T>(sum / static_cast<std::uint64_t>(count));
   }
 };
 
+/// Not rounded to T.
 template <class T>
-struct ProductOf : OnePass<Multiply<T>, T> {
-  static T result(const Product<T>& s, double, double) { return s.value(); }
+struct ExactMeanOf : OnePass<AddUp<T>, double> {
+  static double result(const double* s, double count, double) { return AddUp<T>::value(s) / count; }
+};
+
+template <class T>
+struct ProductOf : OnePass<Multiply<BitsOf<T>>, T> {
+  static T result(const typename ProductOf::Last::Word* s, double, double) { return static_cast<T>(s[0]); }
 };
 
 template <class T, bool largest>
 struct ExtremeOf : OnePass<Extreme<T, largest>, T> {
-  static T result(const typename Extreme<T, largest>::State& s, double, double) { return s.best; }
+  static T result(const T* s, double, double) { return s[0]; }
 };
 
 template <bool all>
 struct TruthOf : OnePass<Truth<all>, bool> {
-  static bool result(const typename Truth<all>::State& s, double, double) { return s.holds; }
+  static bool result(const std::uint8_t* s, double, double) { return s[0] != 0; }
 };
 
 template <class T>
-struct CountOf : OnePass<Count<T>, std::int64_t> {
-  static std::int64_t result(const typename Count<T>::State& s, double, double) { return s.count; }
+struct CountOf : OnePass<Count<BitsOf<T>>, std::int64_t> {
+  static std::int64_t result(const std::int64_t* s, double, double) { return s[0]; }
 };
 
 // Subtracting the largest element keeps exp in range; an infinite one cannot be subtracted and is left to exp itself.
@@ -157,8 +227,8 @@ struct LogSumExpOf {
   using Last = AddExp<T>;
   using Result = T;
   static constexpr double kNothing = 0;
-  static double between(const typename First::State& s, double) { return std::isfinite(s.best) ? static_cast<double>(s.best) : 0; }
-  static T result(const Total<T>& s, double, double shift) { return static_cast<T>(std::log(s.value()) + shift); }
+  static double between(const T* s, double) { return __builtin_isfinite(s[0]) ? static_cast<double>(s[0]) : 0; }
+  static T result(const double* s, double, double shift) { return static_cast<T>(__builtin_log(AddUp<T>::value(s)) + shift); }
 };
 
 template <class T, bool root>
@@ -167,10 +237,10 @@ struct VarianceOf {
   using Last = AddSquaredDistance<T>;
   using Result = T;
   static constexpr double kNothing = 0;
-  static double between(const Total<T>& s, double count) { return s.value() / count; }
-  static T result(const Total<T>& s, double count, double) {
-    const double variance = s.value() / count;
-    return static_cast<T>(root ? std::sqrt(variance) : variance);
+  static double between(const double* s, double count) { return AddUp<T>::value(s) / count; }
+  static T result(const double* s, double count, double) {
+    const double variance = AddUp<T>::value(s) / count;
+    return static_cast<T>(root ? __builtin_sqrt(variance) : variance);
   }
 };
 
@@ -181,13 +251,13 @@ struct NormOf {
   using Last = std::conditional_t<std::same_as<T, double>, AddScaledSquare<T>, AddSquaredDistance<T>>;
   using Result = T;
   static constexpr double kNothing = std::same_as<T, double> ? 1 : 0;
-  template <class State>
-  static double between(const State& s, double) {
-    if (!std::isfinite(s.best) || s.best == 0) return 1;
-    return std::ldexp(1.0, -std::clamp(std::ilogb(s.best), -1000, 1000));
+  static double between(const double* s, double) {
+    if (!__builtin_isfinite(s[0]) || s[0] == 0) return 1;
+    const int exponent = __builtin_ilogb(s[0]);
+    return __builtin_ldexp(1.0, -(exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent));
   }
-  static T result(const Total<T>& s, double, double scale) {
-    const double norm = std::sqrt(s.value());
+  static T result(const double* s, double, double scale) {
+    const double norm = __builtin_sqrt(AddUp<T>::value(s));
     return static_cast<T>(std::same_as<T, double> ? norm / scale : norm);
   }
 };

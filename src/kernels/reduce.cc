@@ -1,130 +1,246 @@
 #include "kernels/reduce.h"
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
-#include "kernels/recipes.h"
+#include "kernels/accumulate.h"
+#include "kernels/fold.h"
+#include "kernels/parts.h"
 
 namespace weft::inline v0::kernels {
 namespace {
 
-constexpr std::int64_t kLanes = 16;     // independent chains along a contiguous run
-constexpr std::int64_t kBlock = 16384;  // a run is folded in blocks of this length, each on its own
-constexpr std::int64_t kColumns = 256;  // results that are folded side by side when the innermost axis is kept
+// All of these are part of what a result is: they fix the order of its sums.
+constexpr std::int64_t kSlab = 65536;     // elements of a matrix whose columns are folded on their own, and
+constexpr std::int64_t kSlabRows = 128;   // rows, at least
+constexpr std::int64_t kNarrow = 64;      // a matrix of fewer columns is folded as one with 16 or more rows in each of its rows
+constexpr std::int64_t kMaxWide = 16 * kNarrow;
 
-// Calls f(offset) for every position of the axes in row-major order. REQUIRES: no size is 0.
-template <class F>
-void walk(const FoldAxes& axes, F&& f) {
-  std::int64_t index[kMaxFoldAxes] = {}, offset = 0;
-  for (;;) {
-    f(offset);
-    int axis = axes.rank - 1;
-    for (; axis >= 0; --axis) {
-      offset += axes.strides[axis];
-      if (++index[axis] < axes.sizes[axis]) break;
-      offset -= axes.strides[axis] * axes.sizes[axis];
-      index[axis] = 0;
-    }
-    if (axis < 0) return;
-  }
-}
+constexpr std::int64_t kBatch = 64;       // runs that the inner loop gets at a time
 
-template <class Pass, class T>
-typename Pass::State fold_block(const T* x, std::int64_t n, double given) {
-  typename Pass::State lane[kLanes];
-  std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (std::int64_t l = 0; l < kLanes; ++l) Pass::step(lane[l], x[i + l], given);
-  for (std::int64_t l = 0; i + l < n; ++l) Pass::step(lane[l], x[i + l], given);
-  for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
-    for (std::int64_t l = 0; l < half; ++l) Pass::merge(lane[l], lane[l + half]);
-  return lane[0];
-}
-
-template <class Pass, class T>
-typename Pass::State fold_one(const FoldPlan& plan, const T* x, double given) {
-  typename Pass::State total;
-  walk(plan.folded, [&](std::int64_t offset) {
-    const T* run = x + offset;
-    if (plan.inner < kLanes) {
-      for (std::int64_t i = 0; i < plan.inner; ++i) Pass::step(total, run[i], given);
-      return;
-    }
-    for (std::int64_t start = 0; start < plan.inner; start += kBlock)
-      Pass::merge(total, fold_block<Pass>(run + start, std::min(kBlock, plan.inner - start), given));
-  });
+std::int64_t product(const FoldAxes& axes) {
+  std::int64_t total = 1;
+  for (int axis = 0; axis < axes.rank; ++axis) total *= axes.sizes[axis];
   return total;
 }
 
+// The offset of the index-th position of the axes in row-major order.
+std::int64_t offset_of(const FoldAxes& axes, std::int64_t index) {
+  std::int64_t offset = 0;
+  for (int axis = axes.rank - 1; axis >= 0; --axis) {
+    offset += index % axes.sizes[axis] * axes.strides[axis];
+    index /= axes.sizes[axis];
+  }
+  return offset;
+}
+
+// Calls f(offset, how many, stride) for runs of positions first, first + 1, ..., end - 1 of the axes that are evenly spaced, at most
+// `most` at a time.
+template <class F>
+void for_runs(const FoldAxes& axes, std::int64_t first, std::int64_t end, std::int64_t most, const F& f) {
+  const std::int64_t last = axes.rank == 0 ? 1 : axes.sizes[axes.rank - 1], stride = axes.rank == 0 ? 0 : axes.strides[axes.rank - 1];
+  while (first < end) {
+    const std::int64_t count = std::min({end - first, last - first % last, most});
+    f(offset_of(axes, first), count, stride);
+    first += count;
+  }
+}
+
+// --- words: word w of fold i of several lies at words[w * pitch + i] ---
+
+template <class Pass>
+struct WordsOf {
+  typename Pass::Word at[Pass::kWords];
+};
+template <class Pass>
+WordsOf<Pass> words_of(const typename Pass::Word* words, std::int64_t pitch) {
+  WordsOf<Pass> own;
+  for (int w = 0; w < Pass::kWords; ++w) own.at[w] = words[w * pitch];
+  return own;
+}
+template <class Pass>
+void start(typename Pass::Word* words, std::int64_t folds, std::int64_t pitch) {
+  for (int w = 0; w < Pass::kWords; ++w) std::fill_n(words + w * pitch, folds, Pass::kStart);
+}
+template <class Pass>
+void merge(typename Pass::Word* words, std::int64_t pitch, const typename Pass::Word* other, std::int64_t other_pitch) {
+  WordsOf<Pass> own = words_of<Pass>(words, pitch);
+  Pass::merge(own.at, words_of<Pass>(other, other_pitch).at);
+  for (int w = 0; w < Pass::kWords; ++w) words[w * pitch] = own.at[w];
+}
+// Elements as the pass takes them: without their sign where it does not matter.
 template <class Pass, class T>
-void fold_columns(const FoldPlan& plan, const T* x, std::int64_t columns, const double* given, typename Pass::State* state) {
-  std::fill_n(state, columns, typename Pass::State());
-  walk(plan.folded, [&](std::int64_t offset) {
-    const T* row = x + offset;
-    for (std::int64_t c = 0; c < columns; ++c) Pass::step(state[c], row[c], given[c]);
+const typename Pass::Element* bits(const T* x) {
+  return reinterpret_cast<const typename Pass::Element*>(x);
+}
+
+// --- the two kinds of folds ---
+//
+// Results are folded in batches, batch by batch and part by part: fold(batch, part) leaves the words of the batch's results; `given` has
+// a number for each of those.
+
+/// The innermost axis is folded: each result folds runs.
+struct Runs {
+  const FoldPlan& plan;
+  Parts parts;
+  std::int64_t batch;  // results; short runs only, so that a second pass finds them in the cache
+
+  explicit Runs(const FoldPlan& p)
+      : plan(p), parts(product(p.folded), p.inner, kBlock), batch(std::clamp<std::int64_t>(8192 / p.count, 1, kBatch)) {}
+  std::int64_t batches() const { return (plan.results + batch - 1) / batch; }
+  std::int64_t begin(std::int64_t b) const { return b * batch; }
+  std::int64_t size(std::int64_t b) const { return std::min(batch, plan.results - begin(b)); }
+
+  template <class Pass>
+  void fold(std::int64_t b, std::int64_t part, const typename Pass::Element* x, const double* given, typename Pass::Word* words, std::int64_t pitch) const {
+    const auto& loops = fold_table().of<FoldLoops<Pass>>();
+    if (parts.runs == 1 && parts.per_run == 1) {
+      for_runs(plan.kept, begin(b), begin(b) + size(b), kBatch, [&](std::int64_t offset, std::int64_t count, std::int64_t stride) {
+        loops.rows(x + offset, count, stride, plan.inner, given, words, pitch);
+        given += count, words += count;
+      });
+      return;
+    }
+    for (std::int64_t i = 0; i < size(b); ++i) fold_one<Pass>(x + offset_of(plan.kept, begin(b) + i), part, given[i], words + i, pitch);
+  }
+
+  template <class Pass>
+  void fold_one(const typename Pass::Element* x, std::int64_t part, double given, typename Pass::Word* words, std::int64_t pitch) const {
+    const auto& loops = fold_table().of<FoldLoops<Pass>>();
+    double of_each[kBatch];
+    std::fill_n(of_each, kBatch, given);
+    typename Pass::Word each[kBatch * Pass::kWords];
+    start<Pass>(words, 1, pitch);
+    parts.in(part, [&](std::int64_t first, std::int64_t end, std::int64_t from, std::int64_t length) {
+      for_runs(plan.folded, first, end, kBatch, [&](std::int64_t offset, std::int64_t count, std::int64_t stride) {
+        loops.rows(x + offset + from, count, stride, length, of_each, each, kBatch);
+        for (std::int64_t i = 0; i < count; ++i) merge<Pass>(words, pitch, each + i, kBatch);
+      });
+    });
+  }
+};
+
+/// The innermost axis is kept: results are the columns of matrices [rows, inner].
+struct Columns {
+  const FoldPlan& plan;
+  FoldAxes matrices;  // that are folded into the same results
+  std::int64_t inner, blocks;
+  Parts parts;
+
+  explicit Columns(const FoldPlan& p)
+      : plan(p), matrices(without_last(p.folded)), inner(p.inner), blocks((inner + kColumns - 1) / kColumns),
+        parts(product(matrices), p.folded.rank == 0 ? 1 : p.folded.sizes[p.folded.rank - 1], std::max(kSlabRows, kSlab / inner)) {}
+  static FoldAxes without_last(FoldAxes axes) {
+    axes.rank = std::max(0, axes.rank - 1);
+    return axes;
+  }
+  std::int64_t batches() const { return plan.results / inner * blocks; }
+  std::int64_t begin(std::int64_t b) const { return b / blocks * inner + b % blocks * kColumns; }
+  std::int64_t size(std::int64_t b) const { return std::min(kColumns, inner - b % blocks * kColumns); }
+
+  template <class Pass>
+  void fold(std::int64_t b, std::int64_t part, const typename Pass::Element* x, const double* given, typename Pass::Word* words, std::int64_t pitch) const {
+    start<Pass>(words, size(b), pitch);
+    x += offset_of(plan.kept, b / blocks) + b % blocks * kColumns;
+    parts.in(part, [&](std::int64_t first, std::int64_t end, std::int64_t row, std::int64_t rows) {
+      for (std::int64_t matrix = first; matrix < end; ++matrix) {
+        const auto* from = x + offset_of(matrices, matrix) + row * inner;
+        if (inner < kNarrow && rows >= kNarrow) fold_narrow<Pass>(from, rows, given, words, pitch);
+        else fold_table().of<FoldLoops<Pass>>().columns(from, rows, inner, size(b), given, words, pitch);
+      }
+    });
+  }
+
+  // Several rows are taken as one, and the folds of a column merged in the end.
+  template <class Pass>
+  void fold_narrow(const typename Pass::Element* x, std::int64_t rows, const double* given, typename Pass::Word* words, std::int64_t pitch) const {
+    const auto& loops = fold_table().of<FoldLoops<Pass>>();
+    const std::int64_t times = inner < 4 ? 32 : 16, wide = times * inner;
+    typename Pass::Word of_wide[kMaxWide * Pass::kWords];
+    double given_wide[kMaxWide];
+    if constexpr (Pass::kGiven)
+      for (std::int64_t c = 0; c < wide; ++c) given_wide[c] = given[c % inner];
+    start<Pass>(of_wide, wide, wide);
+    loops.columns(x, rows / times, wide, wide, given_wide, of_wide, wide);
+    for (std::int64_t c = 0; c < wide; ++c) merge<Pass>(words + c % inner, pitch, of_wide + c, wide);
+    loops.columns(x + rows / times * wide, rows % times, inner, inner, given, words, pitch);
+  }
+};
+
+// --- both ---
+
+template <class Pass, class Folds>
+std::unique_ptr<typename Pass::Word[]> fold_parts(const Folds& folds, const typename Pass::Element* x, const double* given) {
+  const std::int64_t parts = folds.parts.count, results = folds.plan.results, pitch = parts * results;
+  auto words = std::make_unique_for_overwrite<typename Pass::Word[]>(static_cast<std::size_t>(pitch * Pass::kWords));
+  in_parallel(folds.batches() * parts, folds.plan.count / parts * folds.size(0), [&](std::int64_t unit) {
+    const std::int64_t b = unit / parts, part = unit % parts, first = folds.begin(b);
+    folds.template fold<Pass>(b, part, x, given + first, words.get() + part * results + first, pitch);
   });
+  for (std::int64_t part = 1; part < parts; ++part)
+    for (std::int64_t r = 0; r < results; ++r) merge<Pass>(words.get() + r, pitch, words.get() + part * results + r, pitch);
+  return words;
+}
+
+template <class Recipe, class Folds, class T>
+void run_folds(const Folds& folds, const T* x, typename Recipe::Result* y) {
+  using Last = typename Recipe::Last;
+  using First = std::conditional_t<std::is_void_v<typename Recipe::First>, Last, typename Recipe::First>;
+  constexpr bool two_passes = !std::is_void_v<typename Recipe::First>;
+  const double count = static_cast<double>(folds.plan.count);
+  if (folds.parts.count == 1) {
+    in_parallel(folds.batches(), folds.plan.count * folds.size(0), [&](std::int64_t b) {
+      const std::int64_t first = folds.begin(b), results = folds.size(b);
+      double given[kColumns];
+      std::fill_n(given, std::max<std::int64_t>(1, results), Recipe::kNothing);
+      if constexpr (two_passes) {
+        typename First::Word before[kColumns * First::kWords];
+        folds.template fold<First>(b, 0, bits<First>(x), given, before, results);
+        for (std::int64_t i = 0; i < results; ++i) given[i] = Recipe::between(words_of<First>(before + i, results).at, count);
+      }
+      typename Last::Word words[kColumns * Last::kWords];
+      folds.template fold<Last>(b, 0, bits<Last>(x), given, words, results);
+      for (std::int64_t i = 0; i < results; ++i) y[first + i] = Recipe::result(words_of<Last>(words + i, results).at, count, given[i]);
+    });
+    return;
+  }
+  const std::int64_t results = folds.plan.results, pitch = results * folds.parts.count;
+  std::vector<double> given(static_cast<std::size_t>(results), Recipe::kNothing);
+  if constexpr (two_passes) {
+    const auto before = fold_parts<First>(folds, bits<First>(x), given.data());
+    for (std::int64_t r = 0; r < results; ++r) given[static_cast<std::size_t>(r)] = Recipe::between(words_of<First>(before.get() + r, pitch).at, count);
+  }
+  const auto words = fold_parts<Last>(folds, bits<Last>(x), given.data());
+  for (std::int64_t r = 0; r < results; ++r) y[r] = Recipe::result(words_of<Last>(words.get() + r, pitch).at, count, given[static_cast<std::size_t>(r)]);
 }
 
 template <class Recipe, class T>
 void run(const FoldPlan& plan, const T* x, typename Recipe::Result* y) {
-  using Last = typename Recipe::Last;
-  constexpr bool two_passes = !std::is_void_v<typename Recipe::First>;
-  const double count = static_cast<double>(plan.count);
   if (plan.results == 0) return;
   if (plan.count == 0) {
-    std::fill_n(y, plan.results, Recipe::result(typename Last::State(), count, Recipe::kNothing));
+    typename Recipe::Last::Word nothing[Recipe::Last::kWords];
+    start<typename Recipe::Last>(nothing, 1, 1);
+    std::fill_n(y, plan.results, Recipe::result(nothing, 0, Recipe::kNothing));
     return;
   }
-  if (plan.inner_folded) {
-    walk(plan.kept, [&](std::int64_t offset) {
-      double given = 0;
-      if constexpr (two_passes) given = Recipe::between(fold_one<typename Recipe::First>(plan, x + offset, 0), count);
-      *y++ = Recipe::result(fold_one<Last>(plan, x + offset, given), count, given);
-    });
-    return;
-  }
-  double given[kColumns] = {};
-  typename Last::State state[kColumns];
-  walk(plan.kept, [&](std::int64_t offset) {
-    for (std::int64_t start = 0; start < plan.inner; start += kColumns) {
-      const std::int64_t columns = std::min(kColumns, plan.inner - start);
-      const T* from = x + offset + start;
-      if constexpr (two_passes) {
-        typename Recipe::First::State first[kColumns];
-        fold_columns<typename Recipe::First>(plan, from, columns, given, first);
-        for (std::int64_t c = 0; c < columns; ++c) given[c] = Recipe::between(first[c], count);
-      }
-      fold_columns<Last>(plan, from, columns, given, state);
-      for (std::int64_t c = 0; c < columns; ++c) *y++ = Recipe::result(state[c], count, given[c]);
-    }
-  });
+  if (plan.inner_folded) run_folds<Recipe>(Runs(plan), x, y);
+  else run_folds<Recipe>(Columns(plan), x, y);
 }
 
 template <class T>
 void subtract_means(const FoldPlan& plan, const T* x, T* y) {
-  const double count = static_cast<double>(plan.count);
   if (plan.results == 0 || plan.count == 0) return;
-  double mean[kColumns] = {};
-  if (plan.inner_folded) {
-    walk(plan.kept, [&](std::int64_t result) {
-      mean[0] = fold_one<AddUp<T>>(plan, x + result, 0).value() / count;
-      walk(plan.folded, [&](std::int64_t run) {
-        const std::int64_t at = result + run;
-        for (std::int64_t i = 0; i < plan.inner; ++i) y[at + i] = static_cast<T>(static_cast<double>(x[at + i]) - mean[0]);
-      });
-    });
-    return;
-  }
-  Total<T> total[kColumns];
-  walk(plan.kept, [&](std::int64_t result) {
-    for (std::int64_t start = 0; start < plan.inner; start += kColumns) {
-      const std::int64_t columns = std::min(kColumns, plan.inner - start);
-      fold_columns<AddUp<T>>(plan, x + result + start, columns, mean, total);
-      for (std::int64_t c = 0; c < columns; ++c) mean[c] = total[c].value() / count;
-      walk(plan.folded, [&](std::int64_t row) {
-        const std::int64_t at = result + start + row;
-        for (std::int64_t c = 0; c < columns; ++c) y[at + c] = static_cast<T>(static_cast<double>(x[at + c]) - mean[c]);
-      });
-    }
+  std::vector<double> means(static_cast<std::size_t>(plan.results));
+  run<ExactMeanOf<T>>(plan, x, means.data());
+  const std::int64_t kept = product(plan.kept), folded = product(plan.folded);
+  in_parallel(kept * folded, plan.inner, [&](std::int64_t unit) {
+    const std::int64_t k = unit / folded, at = offset_of(plan.kept, k) + offset_of(plan.folded, unit % folded);
+    const double* mean = means.data() + (plan.inner_folded ? k : k * plan.inner);
+    if (plan.inner_folded)
+      for (std::int64_t i = 0; i < plan.inner; ++i) y[at + i] = static_cast<T>(static_cast<double>(x[at + i]) - *mean);
+    else
+      for (std::int64_t i = 0; i < plan.inner; ++i) y[at + i] = static_cast<T>(static_cast<double>(x[at + i]) - mean[i]);
   });
 }
 
@@ -150,26 +266,6 @@ void fold_numbers(Fold what, const FoldPlan& plan, const T* x, void* y) {
     }
   }
   throw InternalError("a reduction that does not take its dtype");
-}
-
-template <bool largest, class T, class Position>
-void find_extreme(std::int64_t outer, std::int64_t n, std::int64_t inner, const T* x, Position* y) {
-  T best[kColumns];
-  for (std::int64_t o = 0; o < outer; ++o, x += n * inner)
-    for (std::int64_t start = 0; start < inner; start += kColumns) {
-      const std::int64_t columns = std::min(kColumns, inner - start);
-      std::copy_n(x + start, columns, best);
-      std::fill_n(y, columns, Position(0));
-      for (std::int64_t k = 1; k < n; ++k) {
-        const T* row = x + k * inner + start;
-        for (std::int64_t c = 0; c < columns; ++c)
-          if (best[c] == best[c] && replaces<largest>(row[c], best[c])) {
-            best[c] = row[c];
-            y[c] = static_cast<Position>(k);
-          }
-      }
-      y += columns;
-    }
 }
 
 }  // namespace
@@ -233,18 +329,6 @@ void fold(Fold what, DType dtype, const FoldPlan& plan, const void* x, void* y) 
 void center(DType dtype, const FoldPlan& plan, const void* x, void* y) {
   if (dtype == DType::f64) subtract_means(plan, static_cast<const double*>(x), static_cast<double*>(y));
   else subtract_means(plan, static_cast<const float*>(x), static_cast<float*>(y));
-}
-
-void arg_extreme(DType dtype, bool largest, std::int64_t outer, std::int64_t n, std::int64_t inner, const void* x, DType out, void* y) {
-  with_number(dtype, [&](auto* tag) {
-    using T = std::remove_pointer_t<decltype(tag)>;
-    const auto find = [&]<class Position>(Position* to) {
-      if (largest) find_extreme<true>(outer, n, inner, static_cast<const T*>(x), to);
-      else find_extreme<false>(outer, n, inner, static_cast<const T*>(x), to);
-    };
-    if (out == DType::i32) find(static_cast<std::int32_t*>(y));
-    else find(static_cast<std::int64_t*>(y));
-  });
 }
 
 }  // namespace weft::inline v0::kernels
