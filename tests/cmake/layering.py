@@ -69,6 +69,20 @@ for entry in entries:
     commands[layer] = [w for w in words[:output] if "ccache" not in os.path.basename(w)]
 
 
+def without_installed_weft(command):
+    """The command, kept from the headers of a Weft that is installed where compilers look by themselves: those are not the tree's."""
+    said = subprocess.run([command[0], "-E", "-v", "-x", "c++", os.devnull], capture_output=True, text=True).stderr
+    listing = re.search(r"#include <\.\.\.> search starts here:\n(.*?)End of search list", said, re.S)
+    folders = listing[1].split() if listing else []
+    kept = [folder for folder in folders if not os.path.exists(f"{folder}/weft/weft.h")]
+    if kept == folders:
+        return command
+    return command + ["-nostdinc"] + [word for folder in kept for word in ("-isystem", folder)]
+
+
+commands = {layer: without_installed_weft(command) for layer, command in commands.items()}
+
+
 def compiles(layer, text):
     """Compiles a text as a source of the layer; returns whether that worked, and what was said."""
     with tempfile.TemporaryDirectory() as folder:
