@@ -8,6 +8,7 @@ tests/cmake/external against it: through find_package with weft::weft and weft::
 shared and wholly static.
 """
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,7 @@ found = run("pkg-config", "--modversion", "weft", env=pkg_path).strip()
 if found != version:
     sys.exit(f"FAILED: weft.pc says version {found} instead of {version}")
 for kind, pkg_flags, link_flags in (("shared", [], []), ("static", ["--static"], ["-static"])):
-    flags = run("pkg-config", *pkg_flags, "--cflags", "--libs", "weft", env=pkg_path).split()
+    flags = shlex.split(run("pkg-config", *pkg_flags, "--cflags", "--libs", "weft", env=pkg_path))
     program = f"{work}/pkg_config_{kind}"
     run(compiler, f"{external}/main.cc", "-o", program, *link_flags, *flags)
     check(f"pkg-config, {kind}", program, shared=kind == "shared")
