@@ -91,7 +91,8 @@ def versions(peers, rows):
     yield "| Library | Version | Settings that were fastest in a row |\n|---|---|---|"
     for peer in peers:
         used = {row["peers"][peer.name].get("variant") for row in rows if peer.name in row["peers"]} - {None}
-        yield f"| {peer.name} | {peer.version or 'not measured: ' + peer.reason} | {'; '.join(sorted(used))} |"
+        reason = peer.reason.partition(" (see ")[0]  # the log is on this machine only
+        yield f"| {peer.name} | {peer.version or f'not measured: {reason}'} | {'; '.join(sorted(used))} |"
     yield "\nPart of the distance to the Python libraries is Python. LibTorch and oneDNN are programs in C++ like ours."
 
 
