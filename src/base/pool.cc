@@ -13,7 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -223,16 +222,16 @@ void Pool::match_workers(int threads) {
   const auto count = static_cast<std::size_t>(threads - 1);
   if (workers_.size() == count) return;
   stop_workers(0);
-  cpus_ = allowed_cpus();
-  dedicated_ = static_cast<std::size_t>(threads) <= cpus_.size();
   try {
+    cpus_ = allowed_cpus();
+    dedicated_ = static_cast<std::size_t>(threads) <= cpus_.size();
     while (workers_.size() < count) {
       workers_.push_back(std::make_unique<Worker>());
       Worker& worker = *workers_.back();
       worker.thread = std::thread([this, &worker] { work(worker); });
     }
-  } catch (const std::system_error&) {  // the system gives no more threads: the others do the work
-    workers_.pop_back();
+  } catch (const std::exception&) {  // the system gives no more threads or memory: those that are there do the work
+    if (!workers_.empty() && !workers_.back()->thread.joinable()) workers_.pop_back();
   }
 }
 
