@@ -18,7 +18,7 @@ if(tests)
   foreach(shard RANGE ${last})
     set(results ${PROJECT_BINARY_DIR}/results/weft_tests.${shard}.json)
     add_test(NAME weft_tests.${shard} COMMAND weft_tests)
-    set_tests_properties(weft_tests.${shard} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT
+    set_tests_properties(weft_tests.${shard} PROPERTIES LABELS unit TIMEOUT 3600 ENVIRONMENT
       "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=json:${results}")
   endforeach()
 endif()
@@ -37,7 +37,7 @@ endforeach()
 # weft_check(<name> <command>...): a check that is one run of a program.
 function(weft_check name)
   add_test(NAME ${name} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
-  set_tests_properties(${name} PROPERTIES LABELS check TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS check TIMEOUT 3600)
 endfunction()
 
 function(weft_script_check name script)
