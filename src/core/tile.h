@@ -74,9 +74,16 @@ template <int N, class F, class T>
 }
 #endif
 
-// The element types that models compute with have clones; for the others the baseline must do.
+// The element types that models compute with have clones; for the others the baseline must do. Sanitizers look at the source, which is
+// the same for all clones, and one takes them long enough.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kClones = false;
+#else
+inline constexpr bool kClones = true;
+#endif
 template <class T>
-inline constexpr bool kHasClones = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>;
+inline constexpr bool kHasClones =
+    kClones && (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>);
 
 template <int N, class F, class T>
 kernels::PerIsa<kernels::TileFn> lane_clones() {
