@@ -44,8 +44,12 @@ constexpr std::size_t size_of_class(int c) {
   return whole + whole / 4 * static_cast<std::size_t>(c % 4);
 }
 
+// Sanitizers know, guard and limit only what comes from malloc.
+bool is_mapped(std::size_t bytes) { return kCaches && bytes >= kHuge; }
+
 void* from_system(std::size_t bytes) {
-  if (bytes < kHuge) return std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+  const std::size_t alignment = bytes < kHuge ? kAlign : kHuge;
+  if (!is_mapped(bytes)) return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   const std::size_t mapped = bytes + kHuge;
   void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return nullptr;
@@ -58,8 +62,8 @@ void* from_system(std::size_t bytes) {
 }
 
 void to_system(void* start, std::size_t bytes) {
-  if (bytes < kHuge) std::free(start);
-  else munmap(start, bytes);
+  if (is_mapped(bytes)) munmap(start, bytes);
+  else std::free(start);
 }
 
 std::int64_t physical_bytes() {
