@@ -133,6 +133,7 @@ TEST_F(ThreadPool, AForkedChildHasItsOwn) {
 }
 
 TEST_F(ThreadPool, ExitsCleanlyWithAwakeAndSleepingWorkers) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, not a copy of this one and its threads
   for (const int pause_us : {0, 3000}) {
     EXPECT_EXIT(
         {
