@@ -10,8 +10,9 @@ WEFT_LANE float erf(float x) {
   const float near =
       size + size * poly(z, 0.128379166f, -0.376126081f, 0.112833314f, -0.0268422887f, 0.00516567752f, -0.000780900125f, 7.19092131e-05f);
   // The fourth root of erfc is close to a polynomial, and cheaper than its logarithm.
-  const float root = poly(size - 1.5f, 0.429075211f, -0.376384676f, 0.0693328604f, 0.032950893f, -0.0125284409f, -0.00157160568f,
-                          0.00133339351f, -0.000174796383f);
+  const float v = size - 1.5f;
+  const float root = 0.429075211f + v * poly(v, -0.376384676f, 0.0693328604f, 0.032950893f, -0.0125284409f, -0.00157160568f, 0.00133339351f,
+                                             -0.000174796383f);
   const float square = root * root, far = size > 4.0f ? 1.0f : 1.0f - square * square;
   return with_sign_of(size >= 1.1f ? far : near, x);
 }
