@@ -112,7 +112,7 @@ std::vector<Row<float>> float_rows() {
       WEFT_ROW1(acos, 0.6, std::acos(x)),
       WEFT_ROW1(atan, 1.65, std::atan(x)),
       WEFT_ROW2(atan2, 2.0, std::atan2(x, y)),
-      WEFT_ROW1(sinh, 1.6, std::sinh(x)),
+      WEFT_ROW1(sinh, 1.65, std::sinh(x)),
       WEFT_ROW1(cosh, 1.5, std::cosh(x)),
       WEFT_ROW1(asinh, 0.6, std::asinh(x)),
       WEFT_ROW1(acosh, 0.6, std::acosh(x)),
