@@ -203,9 +203,23 @@ struct Interpreter::EndOfThread {
   }
 };
 
+// REQUIRES: no call is being delegated, so that nothing but the stack links to them.
+void Interpreter::delete_retired() {
+  for (Interpreter** link = &stack_top; *link != nullptr;) {
+    Interpreter* const at = *link;
+    if (at->left_) {
+      *link = at->below_;
+      delete at;
+    } else {
+      link = &at->below_;
+    }
+  }
+}
+
 void Interpreter::install() {
   static thread_local EndOfThread end_of_thread;
   static_cast<void>(end_of_thread);
+  delete_retired();
   below_ = stack_top;
   stack_top = this;
   installed_ = true;

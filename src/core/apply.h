@@ -28,7 +28,8 @@ class Interpreter {
   void remove();  // REQUIRES: installed on this thread
   bool installed() const { return installed_ && !left_; }
   bool installed_here() const;  // on this thread
-  /// Ends it on any thread. If another one has it installed, the last of the two deletes it: that thread, when it ends, or this call.
+  /// Ends it on any thread. If another one has it installed, the last of the two deletes it: that thread, when it installs the next one or
+  /// ends, or this call.
   static void retire(std::unique_ptr<Interpreter> interpreter);
 
  protected:
@@ -50,6 +51,7 @@ class Interpreter {
 
  private:
   struct EndOfThread;
+  static void delete_retired();
   Interpreter* below_ = nullptr;
   std::atomic<bool> installed_ = false;  // and not removed since, except by the end of its thread
   std::atomic<bool> left_ = false;       // set by the first to go while it is installed, the thread or the owner

@@ -117,6 +117,20 @@ TEST(Tape, MayEndOnAnotherThread) {
   }).join();
 }
 
+// A thread that lives on lets go of what such a tape held when it makes its next one.
+TEST(Tape, WhatAnEndedTapeHeldIsReleasedByTheNext) {
+  float number_of_x = 3;
+  bool released = false;
+  Tensor x = Tensor::from_memory(&number_of_x, {f32, {}}, [&] { released = true; });
+  auto tape = std::make_unique<GradientTape>();
+  tape->watch(x);
+  std::thread([&] { tape.reset(); }).join();
+  x = Tensor();
+  EXPECT_FALSE(released);  // only this thread may touch its stack
+  const GradientTape next;
+  EXPECT_TRUE(released);
+}
+
 // Errors leave everything as it was.
 TEST(Tape, AFailedQuestionMayBeAskedAgain) {
   const Tensor x = 3.f, other = 4.f;
