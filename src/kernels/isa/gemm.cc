@@ -47,9 +47,13 @@ using Quad = typename QuadOf<T>::type;  // what is transposed at once: a square 
 template <class T>
 constexpr int kQuad = 16 / static_cast<int>(sizeof(T));
 
-template <class T>
-WEFT_INLINE Quad<T> load_quad(const T* from) {
-  Quad<T> q;
+WEFT_INLINE Quad<float> load_quad(const float* from) {
+  Quad<float> q;
+  __builtin_memcpy(&q, from, sizeof q);
+  return q;
+}
+WEFT_INLINE Quad<double> load_quad(const double* from) {
+  Quad<double> q;
   __builtin_memcpy(&q, from, sizeof q);
   return q;
 }
