@@ -1,16 +1,13 @@
-// What the fast convolutions have in common: scratch memory, simpler shapes, and which pixels of an axis meet which taps.
+// What the fast convolutions have in common: simpler shapes, and which pixels of an axis meet which taps.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include <weft/error.h>
-
-#include "base/memory.h"
 #include "kernels/conv.h"
 #include "kernels/conv_tiles.h"
+#include "kernels/scratch.h"
 
 namespace weft::inline v0::kernels {
 
@@ -21,31 +18,6 @@ const ConvTiles<T>& conv_tiles(Isa set) {
 }
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// Uncleared memory for the time of a call, handed out in pieces. Throws OutOfMemoryError.
-class Scratch {
- public:
-  explicit Scratch(std::int64_t bytes) : block_(allocate_block(static_cast<std::size_t>(bytes))), at_(static_cast<char*>(block_.start)) {
-    if (at_ == nullptr) throw OutOfMemoryError("", "cannot allocate " + std::to_string(bytes) + " bytes; use smaller shapes.", {});
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { free_block(block_); }
-
-  /// The bytes that `count` elements take.
-  template <class U>
-  static std::int64_t size(std::int64_t count) { return (count * static_cast<std::int64_t>(sizeof(U)) + 127) / 64 * 64; }
-  template <class U>
-  U* take(std::int64_t count) {
-    U* start = reinterpret_cast<U*>(at_);
-    at_ += size<U>(count);
-    return start;
-  }
-
- private:
-  Block block_;
-  char* at_;
-};
 
 /// The same convolution with long rows: an axis of size 1 goes to the front, axes that a window of one tap leaves alone become one.
 inline ConvShape simplified(ConvShape s) {

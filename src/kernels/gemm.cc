@@ -8,9 +8,9 @@
 #include <weft/dtype.h>
 #include <weft/error.h>
 
-#include "base/memory.h"
 #include "base/pool.h"
 #include "kernels/gemm_tiles.h"
+#include "kernels/scratch.h"
 
 namespace weft::inline v0::kernels {
 namespace {
@@ -32,27 +32,6 @@ template <class T>
 Matrix<T> transposed(Matrix<T> x) {
   return {x.data, x.col, x.row};
 }
-
-// Memory for packed factors. The allocator keeps it for the next product.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(Size elements) {
-    if (elements == 0) return;
-    block_ = allocate_block(static_cast<std::size_t>(elements) * sizeof(T));
-    if (block_.start == nullptr)
-      throw OutOfMemoryError("", "there is no memory left to lay out the factors of a product; use smaller shapes.", {});
-  }
-  ~Scratch() {
-    if (block_.start != nullptr) free_block(block_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* get() const { return static_cast<T*>(block_.start); }
-
- private:
-  Block block_;
-};
 
 // --- floats ---
 
@@ -150,7 +129,7 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
 
   // A packed factor holds its blocks of k one after the other, each in strips or panels.
   const Size width = round_up(n, tiles.cols);
-  const Scratch<T> shared_a(pack_a == Packing::kShared ? m * k : 0), shared_b(pack_b == Packing::kShared ? width * k : 0);
+  const ScratchOf<T> shared_a(pack_a == Packing::kShared ? m * k : 0), shared_b(pack_b == Packing::kShared ? width * k : 0);
   const auto pack_left = [&](Size d, Size r, T* to) {
     const Size i = rows.start(r), p = depths.start(d);
     tiles.pack_left(stored, a.data + i * a.row + p * a.col, a.row, a.col, rows.size(r), depths.size(d), to);
@@ -172,8 +151,8 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
     });
   run(serial, rows.count * cols.count, [&](Size task) {
     const Size r = task % rows.count, q = task / rows.count, i = rows.start(r), j = cols.start(q), most = depths.size(depths.count - 1);
-    const Scratch<T> own_a(pack_a == Packing::kInTask ? rows.size(r) * most : 0);
-    const Scratch<T> own_b(pack_b == Packing::kInTask ? round_up(cols.size(q), tiles.cols) * most : 0);
+    const ScratchOf<T> own_a(pack_a == Packing::kInTask ? rows.size(r) * most : 0);
+    const ScratchOf<T> own_b(pack_b == Packing::kInTask ? round_up(cols.size(q), tiles.cols) * most : 0);
     for (Size d = 0; d < depths.count; ++d) {
       const Size p = depths.start(d), depth = depths.size(d);
       LeftBlock<T> left{LeftBlock<T>::kPacked, nullptr, 0};
@@ -214,9 +193,9 @@ template <class T>
 void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size x_step, Matrix<const T> b, T* y, Size y_step) {
   const bool serial = n * k < 4 * kVectorTask;
   if (b.row == 1) {
-    std::unique_ptr<Scratch<T>> dense;
+    std::unique_ptr<ScratchOf<T>> dense;
     if (x_step != 1) {
-      dense = std::make_unique<Scratch<T>>(k);
+      dense = std::make_unique<ScratchOf<T>>(k);
       for (Size p = 0; p < k; ++p) dense->get()[p] = x[p * x_step];
       x = dense->get();
     }
@@ -230,7 +209,7 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
   constexpr Size kMostCols = 4096;  // whose sums stay in the first-level cache
   const Pieces lines{n, 64, parts_of(n, kMostCols)};
   const Pieces depths{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))};
-  const Scratch<T> sums((depths.count - 1) * n);
+  const ScratchOf<T> sums((depths.count - 1) * n);
   run(serial, depths.count * lines.count, [&](Size task) {
     const Size d = task / lines.count, p = depths.start(d), j = lines.start(task % lines.count);
     T* to = d == 0 ? y : sums.get() + (d - 1) * n;
@@ -246,13 +225,13 @@ void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const 
   if (m == 1) c.row = n;
   if (c.col != 1 && c.row == 1) return float_gemm<T>(tiles, n, m, k, transposed(b), transposed(a), transposed(c));
   if (c.col != 1) {
-    const Scratch<T> dense(m * n);
+    const ScratchOf<T> dense(m * n);
     float_gemm<T>(tiles, m, n, k, a, b, {dense.get(), n, 1});
     return scatter(m, n, dense.get(), c);
   }
   if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && (a.col == 1 || a.row == 1)) {
     RightBlock<T> right{b.data, b.row, tiles.cols, false};
-    const Scratch<T> packed(b.col == 1 ? 0 : round_up(n, tiles.cols) * k);
+    const ScratchOf<T> packed(b.col == 1 ? 0 : round_up(n, tiles.cols) * k);
     if (b.col != 1) {
       tiles.pack_right(Stored::kAsComputed, b.data, b.col, b.row, n, k, packed.get());
       right = {packed.get(), tiles.cols, tiles.cols * k, true};
@@ -268,7 +247,7 @@ void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const 
 template <class S>
 void half_gemm(const GemmTiles<float>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, Matrix<S> c) {
   if (n < m && n < tiles.cols / 2) return half_gemm<S>(tiles, n, m, k, transposed(b), transposed(a), transposed(c));
-  const Scratch<float> sums(m * n);
+  const ScratchOf<float> sums(m * n);
   blocked_product<float, S>(tiles, m, n, k, a, b, sums.get(), n);
   scatter(m, n, sums.get(), c);
 }

@@ -1,12 +1,11 @@
 #include "kernels/reduce.h"
 
 #include <algorithm>
-#include <memory>
-#include <vector>
 
 #include "kernels/accumulate.h"
 #include "kernels/fold.h"
 #include "kernels/parts.h"
+#include "kernels/scratch.h"
 
 namespace weft::inline v0::kernels {
 namespace {
@@ -170,17 +169,16 @@ struct Columns {
 
 // --- both ---
 
+// The words of all results, folded in parts: result r at words[r], its parts, which are merged into it, `results` apart.
 template <class Pass, class Folds>
-std::unique_ptr<typename Pass::Word[]> fold_parts(const Folds& folds, const typename Pass::Element* x, const double* given) {
+void fold_parts(const Folds& folds, const typename Pass::Element* x, const double* given, typename Pass::Word* words) {
   const std::int64_t parts = folds.parts.count, results = folds.plan.results, pitch = parts * results;
-  auto words = std::make_unique_for_overwrite<typename Pass::Word[]>(static_cast<std::size_t>(pitch * Pass::kWords));
   in_parallel(folds.batches() * parts, folds.plan.count / parts * folds.size(0), [&](std::int64_t unit) {
     const std::int64_t b = unit / parts, part = unit % parts, first = folds.begin(b);
-    folds.template fold<Pass>(b, part, x, given + first, words.get() + part * results + first, pitch);
+    folds.template fold<Pass>(b, part, x, given + first, words + part * results + first, pitch);
   });
   for (std::int64_t part = 1; part < parts; ++part)
-    for (std::int64_t r = 0; r < results; ++r) merge<Pass>(words.get() + r, pitch, words.get() + part * results + r, pitch);
-  return words;
+    for (std::int64_t r = 0; r < results; ++r) merge<Pass>(words + r, pitch, words + part * results + r, pitch);
 }
 
 template <class Recipe, class Folds, class T>
@@ -206,13 +204,20 @@ void run_folds(const Folds& folds, const T* x, typename Recipe::Result* y) {
     return;
   }
   const std::int64_t results = folds.plan.results, pitch = results * folds.parts.count;
-  std::vector<double> given(static_cast<std::size_t>(results), Recipe::kNothing);
+  using Largest = std::conditional_t<(sizeof(typename First::Word) * First::kWords > sizeof(typename Last::Word) * Last::kWords), First, Last>;
+  const std::int64_t words_size = Scratch::size<typename Largest::Word>(pitch * Largest::kWords);
+  Scratch memory(Scratch::size<double>(results) + Scratch::size<char>(words_size));
+  double* given = memory.take<double>(results);
+  void* words = memory.take<char>(words_size);
+  std::fill_n(given, results, Recipe::kNothing);
   if constexpr (two_passes) {
-    const auto before = fold_parts<First>(folds, bits<First>(x), given.data());
-    for (std::int64_t r = 0; r < results; ++r) given[static_cast<std::size_t>(r)] = Recipe::between(words_of<First>(before.get() + r, pitch).at, count);
+    auto* before = static_cast<typename First::Word*>(words);
+    fold_parts<First>(folds, bits<First>(x), given, before);
+    for (std::int64_t r = 0; r < results; ++r) given[r] = Recipe::between(words_of<First>(before + r, pitch).at, count);
   }
-  const auto words = fold_parts<Last>(folds, bits<Last>(x), given.data());
-  for (std::int64_t r = 0; r < results; ++r) y[r] = Recipe::result(words_of<Last>(words.get() + r, pitch).at, count, given[static_cast<std::size_t>(r)]);
+  auto* last = static_cast<typename Last::Word*>(words);
+  fold_parts<Last>(folds, bits<Last>(x), given, last);
+  for (std::int64_t r = 0; r < results; ++r) y[r] = Recipe::result(words_of<Last>(last + r, pitch).at, count, given[r]);
 }
 
 template <class Recipe, class T>
@@ -231,12 +236,13 @@ void run(const FoldPlan& plan, const T* x, typename Recipe::Result* y) {
 template <class T>
 void subtract_means(const FoldPlan& plan, const T* x, T* y) {
   if (plan.results == 0 || plan.count == 0) return;
-  std::vector<double> means(static_cast<std::size_t>(plan.results));
-  run<ExactMeanOf<T>>(plan, x, means.data());
+  Scratch memory(Scratch::size<double>(plan.results));
+  double* const means = memory.take<double>(plan.results);
+  run<ExactMeanOf<T>>(plan, x, means);
   const std::int64_t kept = product(plan.kept), folded = product(plan.folded);
   in_parallel(kept * folded, plan.inner, [&](std::int64_t unit) {
     const std::int64_t k = unit / folded, at = offset_of(plan.kept, k) + offset_of(plan.folded, unit % folded);
-    const double* mean = means.data() + (plan.inner_folded ? k : k * plan.inner);
+    const double* mean = means + (plan.inner_folded ? k : k * plan.inner);
     if (plan.inner_folded)
       for (std::int64_t i = 0; i < plan.inner; ++i) y[at + i] = static_cast<T>(static_cast<double>(x[at + i]) - *mean);
     else

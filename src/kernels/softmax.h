@@ -1,4 +1,5 @@
-// Softmax, the losses built on it, and standardisation: fused row by row. Sums are pairwise, in an order that depends on the length only.
+// Softmax, the losses built on it, and standardisation: fused row by row, on the pool. Sums run in double (of f64 with their rounding
+// errors), in an order that depends on the length only; what a row gives depends on nothing but the row.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +42,13 @@ void sparse_cross_entropy_backward(std::int64_t rows, std::int64_t n, const I* l
 template <class T>
 void sigmoid_cross_entropy(std::int64_t n, const T* labels, const T* logits, T* loss);
 
-/// y = (x - mean(x)) / sqrt(variance(x) + epsilon)
+/// y = (x - mean(x)) / sqrt(variance(x) + epsilon), times scale plus offset (n of each) unless those are null.
 template <class T>
-void standardize(std::int64_t rows, std::int64_t n, double epsilon, const T* x, T* y);
-/// dx = (dy - mean(dy) - y * mean(dy * y)) / sqrt(variance(x) + epsilon)
+void standardize(std::int64_t rows, std::int64_t n, double epsilon, const T* x, const T* scale, const T* offset, T* y);
+/// With y the standardised x and g = dy * scale (dy, if that is null): dx = (g - mean(g) - y * mean(g * y)) / sqrt(variance(x) + epsilon).
+/// With a scale also dscale = the sums of dy * y, and doffset those of dy, over the rows.
 template <class T>
-void standardize_backward(std::int64_t rows, std::int64_t n, double epsilon, const T* x, const T* dy, T* dx);
+void standardize_backward(std::int64_t rows, std::int64_t n, double epsilon, const T* x, const T* scale, const T* dy, T* dx, T* dscale, T* doffset);
 
 /// Sum of squares, in double.
 template <class T>

@@ -69,6 +69,29 @@ void with_labels(const KernelCall& call, const Body& body) {
 Tensor row_sum(const Tensor& x, std::int64_t axis) { return sum(x, {.axis = axis, .keepdims = true}); }
 Tensor row_mean(const Tensor& x) { return row_sum(x, -1) / row_sum(ones_like(x), -1); }
 
+// The gradients of dx = standardize_backward(x, dy) with respect to x and dy, from that of dx. With r = 1 / sqrt(variance + epsilon): the
+// Jacobian J = r (I - 11'/n - yy'/n) is symmetric, dr/dx = -r r y / n and dy/dx = J.
+Grads standardize_backward_grads(const OpArgs& b, const Tensor& x, const Tensor& dy, const Tensor& dx, const Tensor& g, bool needs_x) {
+  const double epsilon = b.real("epsilon");
+  const auto pull = [&](const Tensor& v) { return standardize_backward(x, v, {.epsilon = epsilon}, b.at); };
+  if (!needs_x) return {Grad(), pull(g)};
+  const Tensor centred = x - row_mean(x), r = rsqrt(row_mean(centred * centred) + epsilon), y = centred * r;
+  return {-r * (y * row_mean(g * dx) + pull(g * row_mean(dy * y) + dy * row_mean(g * y))), pull(g)};
+}
+
+// The spec of x, whose last axis is as long as the vectors `first` to `last` of inputs.
+Spec with_vectors(const Infer& in, std::size_t first, std::size_t last) {
+  in.require_rank_at_least(0, 1);
+  Shape result = in.shape(0);
+  const int axis = result.rank() - 1;
+  for (std::size_t i = first; i <= last; ++i) {
+    in.require_rank(i, 1);
+    if (!infer::compatible(result[axis], in.shape(i)[0])) in.shape_error(in.named(i) + " must have one element for each of the last axis of " + in.named(0) + ".");
+    result.set(axis, infer::merge(result[axis], in.shape(i)[0]));
+  }
+  return {in.dtype(0), result};
+}
+
 // What a tensor of this norm is multiplied by so that the norm becomes clip_norm at most. NaN stays NaN. Both branches are finite where they
 // are not taken, so no gradient turns into NaN there.
 Tensor clip_scale(const Tensor& norm, double clip_norm) {
@@ -352,7 +375,7 @@ std::vector<Op> nn() {
          run_floats(call, [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
            const std::int64_t n = call.shape(0)[call.shape(0).rank() - 1];
-           kernels::standardize(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), call.out<T>());
+           kernels::standardize<T>(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), nullptr, nullptr, call.out<T>());
          });
        },
        .grad = [](const Backward& b) -> Grads { return {standardize_backward(b.x(), b.dy(), {.epsilon = b.real("epsilon")}, b.at)}; },
@@ -372,18 +395,10 @@ std::vector<Op> nn() {
          run_floats(call, [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
            const std::int64_t n = call.shape(0)[call.shape(0).rank() - 1];
-           kernels::standardize_backward(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), call.in<T>(1), call.out<T>());
+           kernels::standardize_backward<T>(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), nullptr, call.in<T>(1), call.out<T>(), nullptr, nullptr);
          });
        },
-       // With r = 1 / sqrt(variance + epsilon): the Jacobian J = r (I - 11'/n - yy'/n) is symmetric, dr/dx = -r r y / n and dy/dx = J.
-       .grad = [](const Backward& b) -> Grads {
-         const double epsilon = b.real("epsilon");
-         const Tensor &x = b.x(0), &dy = b.x(1), g = b.dy();
-         const auto pull = [&](const Tensor& v) { return standardize_backward(x, v, {.epsilon = epsilon}, b.at); };
-         if (!b.needs(0)) return {Grad(), pull(g)};
-         const Tensor centred = x - row_mean(x), r = rsqrt(row_mean(centred * centred) + epsilon), y = centred * r;
-         return {-r * (y * row_mean(g * b.y()) + pull(g * row_mean(dy * y) + dy * row_mean(g * y))), pull(g)};
-       },
+       .grad = [](const Backward& b) -> Grads { return standardize_backward_grads(b, b.x(0), b.x(1), b.y(), b.dy(), b.needs(0)); },
        .samples = {{{f32({2, 5}), f32({2, 5})}}}},
 
       {.name = "layer_norm",
@@ -391,21 +406,52 @@ std::vector<Op> nn() {
        .inputs = {"x", "scale", "offset"},
        .attrs = {attr::real("epsilon", 1e-3).at_least(0)},
        .dtypes = kFloats,
-       .infer = [](const Infer& in) -> Specs {
-         in.require_rank_at_least(0, 1);
-         Shape result = in.shape(0);
-         const int last = result.rank() - 1;
-         for (std::size_t i = 1; i < 3; ++i) {
-           in.require_rank(i, 1);
-           if (!infer::compatible(result[last], in.shape(i)[0])) in.shape_error(in.named(i) + " must have one element for each of the last axis of " + in.named(0) + ".");
-           result.set(last, infer::merge(result[last], in.shape(i)[0]));
-         }
-         return {{in.dtype(0), result}};
+       .infer = [](const Infer& in) -> Specs { return {with_vectors(in, 1, 2)}; },
+       .kernel = [](KernelCall& call) {
+         run_floats(call, [&](auto* tag) {
+           using T = std::remove_pointer_t<decltype(tag)>;
+           const std::int64_t n = call.shape(1)[0];
+           kernels::standardize(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), call.in<T>(1), call.in<T>(2), call.out<T>());
+         });
        },
-       .expand = [](const Expand& e) -> Tensors {
-         return {narrowed(standardize(widened(e[0]), {.epsilon = e.real("epsilon")}, e.at) * widened(e[1]) + widened(e[2]), e[0].dtype())};
+       .grad = [](const Backward& b) -> Grads {
+         const LayerNormBackwardResult d = layer_norm_backward(b.x(0), b.x(1), b.dy(), {.epsilon = b.real("epsilon")}, b.at);
+         return {d.dx, d.dscale, d.doffset};
        },
        .samples = {{{f32({2, 5}), f32({5}), f32({5})}}, {{f32({2, 3, 4}), f32({4}), f32({4})}, {{"epsilon", 1e-5}}}}},
+
+      {.name = "layer_norm_backward",
+       .doc = "The gradients of layer_norm with respect to x, scale and offset: standardize_backward(x, dy * scale), and the sums over rows of dy * standardize(x) and of dy.",
+       .inputs = {"x", "scale", "dy"},
+       .attrs = {attr::real("epsilon", 1e-3).at_least(0)},
+       .outputs = {"dx", "dscale", "doffset"},
+       .dtypes = kFloats,
+       .infer = [](const Infer& in) -> Specs {
+         const Spec x = with_vectors(in, 1, 1);
+         infer::require_same_shape(in, 2);
+         const Spec vector{x.dtype, {x.shape[x.shape.rank() - 1]}};
+         return {x, vector, vector};
+       },
+       .kernel = [](KernelCall& call) {
+         const std::int64_t n = call.shape(1)[0];
+         if (n == 0) return;
+         with_element(call.out_dtype(), [&](auto* tag) {
+           using T = std::remove_pointer_t<decltype(tag)>;
+           if constexpr (std::is_floating_point_v<T>)
+             kernels::standardize_backward(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), call.in<T>(1), call.in<T>(2), call.out<T>(0),
+                                           call.out<T>(1), call.out<T>(2));
+         });
+       },
+       .grad = [](const Backward& b) -> Grads {
+         const Tensor &x = b.x(0), &scale = b.x(1), &dy = b.x(2), gx = b.dy(0), gs = b.dy(1), go = b.dy(2);
+         const double epsilon = b.real("epsilon");
+         const Grads inner = standardize_backward_grads(b, x, dy * scale, b.y(0), gx, b.needs(0));
+         const Tensor through = inner[1].dense();
+         return {b.needs(0) ? Grad(inner[0].dense() + standardize_backward(x, dy * gs, {.epsilon = epsilon}, b.at)) : Grad(),
+                 b.needs(1) ? Grad(sum_like(through * dy, scale)) : Grad(),
+                 b.needs(2) ? Grad(through * scale + gs * standardize(x, {.epsilon = epsilon}, b.at) + go) : Grad()};
+       },
+       .samples = {{{f32({2, 5}), f32({5}), f32({2, 5})}}, {{f32({2, 3, 4}), f32({4}), f32({2, 3, 4})}, {{"epsilon", 1e-2}}}}},
 
       {.name = "global_norm",
        .doc = "The square root of the sum of the squares of all elements of all tensors.",

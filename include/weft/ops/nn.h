@@ -30,6 +30,9 @@ struct StandardizeBackwardOptions { double epsilon = 0.001; };
 WEFT_API Tensor standardize_backward(Tensor x, Tensor dy, StandardizeBackwardOptions options = {}, Location at = Location::here());  ///< The gradient of standardize: (dy - mean(dy) - y * mean(dy * y)) / sqrt(variance + epsilon), where y = standardize(x).
 struct LayerNormOptions { double epsilon = 0.001; };
 WEFT_API Tensor layer_norm(Tensor x, Tensor scale, Tensor offset, LayerNormOptions options = {}, Location at = Location::here());  ///< Layer normalisation: x standardised along the last axis, times scale, plus offset.
+struct LayerNormBackwardOptions { double epsilon = 0.001; };
+struct LayerNormBackwardResult { Tensor dx, dscale, doffset; };
+WEFT_API LayerNormBackwardResult layer_norm_backward(Tensor x, Tensor scale, Tensor dy, LayerNormBackwardOptions options = {}, Location at = Location::here());  ///< The gradients of layer_norm with respect to x, scale and offset: standardize_backward(x, dy * scale), and the sums over rows of dy * standardize(x) and of dy.
 WEFT_API Tensor global_norm(std::vector<Tensor> xs, Location at = Location::here());  ///< The square root of the sum of the squares of all elements of all tensors.
 struct ClipByNormOptions { Axes axes = {}; };
 WEFT_API Tensor clip_by_norm(Tensor x, double clip_norm, ClipByNormOptions options = {}, Location at = Location::here());  ///< x scaled down along axes (all if left out) where its L2 norm exceeds clip_norm, to have that norm.

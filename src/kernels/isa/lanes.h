@@ -46,6 +46,40 @@ WEFT_INLINE Vec<W> load(const T* x) {
 }
 template <class T>
 WEFT_INLINE void store(T* to, Vec<T> v) { __builtin_memcpy(to, &v, sizeof(v)); }
+/// The first `count` lanes, fewer than all; the others are `fill`, or are left alone in memory.
+template <class T>
+WEFT_INLINE Vec<T> load_some(const T* x, std::int64_t count, T fill) {
+  Vec<T> v = fill - Vec<T>{};
+  for (int l = 0; l < kWidth<T>; ++l)
+    if (l < count) v[l] = x[l];
+  return v;
+}
+template <class T>
+WEFT_INLINE void store_some(T* to, std::int64_t count, Vec<T> v) {
+  for (int l = 0; l < kWidth<T>; ++l)
+    if (l < count) to[l] = v[l];
+}
+#if defined(WEFT_ISA_v4)
+template <>
+WEFT_INLINE Vec<float> load_some(const float* x, std::int64_t count, float fill) {
+  return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1u << count) - 1), x);
+}
+template <>
+WEFT_INLINE void store_some(float* to, std::int64_t count, Vec<float> v) { _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << count) - 1), v); }
+#elif defined(WEFT_ISA_v3)
+WEFT_INLINE __m256i first_lanes(std::int64_t count) {
+  static constexpr std::int32_t ones_and_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_and_zeros + 8 - count));
+}
+template <>
+WEFT_INLINE Vec<float> load_some(const float* x, std::int64_t count, float fill) {
+  const __m256i mask = first_lanes(count);
+  return _mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(x, mask), _mm256_castsi256_ps(mask));
+}
+template <>
+WEFT_INLINE void store_some(float* to, std::int64_t count, Vec<float> v) { _mm256_maskstore_ps(to, first_lanes(count), v); }
+#endif
+
 template <class W>
 WEFT_INLINE Vec<W> all_lanes(W x) { return x - Vec<W>{}; }
 

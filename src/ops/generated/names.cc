@@ -253,6 +253,7 @@ const char* const kGeneratedNames[] = {
     "standardize",
     "standardize_backward",
     "layer_norm",
+    "layer_norm_backward",
     "global_norm",
     "clip_by_norm",
     "clip_by_global_norm",
@@ -264,6 +265,6 @@ const char* const kGeneratedNames[] = {
     "random_skip",
     "stateless_state",
     nullptr};
-const std::size_t kGeneratedCount = 259;
+const std::size_t kGeneratedCount = 260;
 
 }  // namespace weft::inline v0

@@ -104,8 +104,17 @@ Tensor layer_norm(Tensor x, Tensor scale, Tensor offset, LayerNormOptions option
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor global_norm(std::vector<Tensor> xs, Location at) {
+LayerNormBackwardResult layer_norm_backward(Tensor x, Tensor scale, Tensor dy, LayerNormBackwardOptions options, Location at) {
   static const Op& row = row_at(15, 14);
+  Tensor inputs[] = {std::move(x), std::move(scale), std::move(dy)};
+  const Attr attrs[] = {to_attr(options.epsilon)};
+  Tensors outputs;
+  apply({row, inputs, attrs, at}, outputs);
+  return {std::move(outputs[0]), std::move(outputs[1]), std::move(outputs[2])};
+}
+
+Tensor global_norm(std::vector<Tensor> xs, Location at) {
+  static const Op& row = row_at(15, 15);
   SmallVector<Tensor, 4> inputs;
   for (Tensor& t : xs) inputs.push_back(std::move(t));
   const AttrSpan attrs;
@@ -113,14 +122,14 @@ Tensor global_norm(std::vector<Tensor> xs, Location at) {
 }
 
 Tensor clip_by_norm(Tensor x, double clip_norm, ClipByNormOptions options, Location at) {
-  static const Op& row = row_at(15, 15);
+  static const Op& row = row_at(15, 16);
   Tensor inputs[] = {std::move(x)};
   const Attr attrs[] = {to_attr(clip_norm), to_attr(options.axes)};
   return apply_one(row, inputs, attrs, at);
 }
 
 std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> xs, double clip_norm, Location at) {
-  static const Op& row = row_at(15, 16);
+  static const Op& row = row_at(15, 17);
   SmallVector<Tensor, 4> inputs;
   for (Tensor& t : xs) inputs.push_back(std::move(t));
   const Attr attrs[] = {to_attr(clip_norm)};

@@ -1,0 +1,39 @@
+// The inner loops of softmax, its losses and standardisation, for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/isa.h"
+
+namespace weft::inline v0::kernels {
+
+/// Rows of n elements, `count` of them one after the other. What a row gives depends on the row alone. softmax.h says what each does.
+struct Rows {
+  std::int64_t count, n;
+  bool stream;  // results go past the caches: they are much larger
+};
+
+/// T is float or double. `scratch` holds n elements.
+template <class T>
+struct RowLoops {
+  void (*softmax)(Rows rows, const T* x, T* y, T* scratch);
+  void (*softmax_backward)(Rows rows, const T* y, const T* dy, T* dx);
+  void (*log_softmax)(Rows rows, const T* x, T* y, T* scratch);
+  void (*log_softmax_backward)(Rows rows, const T* y, const T* dy, T* dx, T* scratch);
+  void (*cross_entropy)(Rows rows, const T* labels, const T* logits, T* loss, T* scratch);
+  void (*cross_entropy_backward)(Rows rows, const T* labels, const T* logits, const T* dy, T* dx, T* scratch);
+  void (*sparse_cross_entropy)(Rows rows, const std::int64_t* labels, const T* logits, T* loss, T* scratch);
+  void (*sparse_cross_entropy_backward)(Rows rows, const std::int64_t* labels, const T* logits, const T* dy, T* dx, T* scratch);
+  /// scale and offset, of n elements each, are null or applied.
+  void (*standardize)(Rows rows, double epsilon, const T* x, const T* scale, const T* offset, T* y);
+  /// If scale is not null, the columns of dy * y and of dy are added on to the words of sums (AddUp<T>, pitch n) in dscale and doffset.
+  void (*standardize_backward)(Rows rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset);
+};
+
+struct RowTable {
+  RowLoops<float> f32;
+  RowLoops<double> f64;
+};
+WEFT_ISA_TABLE(RowTable, row_table)
+
+}  // namespace weft::inline v0::kernels
