@@ -32,7 +32,7 @@ void for_rows(std::int64_t count, std::int64_t n, const Body& body) {
   const bool stream = count * n * static_cast<std::int64_t>(sizeof(T)) >= kStreamed;
   parallel_ranges(count, rows_a_chunk(n), [&](std::int64_t first, std::int64_t end) {
     Scratch memory(Scratch::size<T>(n));
-    body(Rows{end - first, n, stream}, first, memory.take<T>(n));
+    body(RowRun{end - first, n, stream}, first, memory.take<T>(n));
   });
 }
 
@@ -57,7 +57,7 @@ void to_columns(const T* rows, std::int64_t pitch, std::int64_t n, std::int64_t 
 template <class T, class Body>
 void over_rows(const RowShape& s, bool reduced, const T* a, const T* b, T* y, const Body& body) {
   if (s.inner == 1) {
-    for_rows<T>(s.outer, s.n, [&](Rows rows, std::int64_t first, T* scratch) {
+    for_rows<T>(s.outer, s.n, [&](RowRun rows, std::int64_t first, T* scratch) {
       body(rows, first, a + first * s.n, b == nullptr ? nullptr : b + first * s.n, y + (reduced ? first : first * s.n), scratch);
     });
     return;
@@ -72,7 +72,7 @@ void over_rows(const RowShape& s, bool reduced, const T* a, const T* b, T* y, co
     to_rows(a + at, s.n, s.inner, columns, in_a, pitch);
     if (b != nullptr) to_rows(b + at, s.n, s.inner, columns, in_b, pitch);
     for (std::int64_t c = 0; c < columns; ++c)
-      body(Rows{1, s.n, false}, first + c, in_a + c * pitch, in_b + c * pitch, reduced ? y + first + c : out + c * pitch, scratch);
+      body(RowRun{1, s.n, false}, first + c, in_a + c * pitch, in_b + c * pitch, reduced ? y + first + c : out + c * pitch, scratch);
     if (!reduced) to_columns(out, pitch, s.n, s.inner, columns, y + at);
   });
 }
@@ -81,41 +81,41 @@ void over_rows(const RowShape& s, bool reduced, const T* a, const T* b, T* y, co
 
 template <class T>
 void softmax(const RowShape& s, const T* x, T* y) {
-  over_rows<T>(s, false, x, nullptr, y, [](Rows rows, std::int64_t, const T* a, const T*, T* to, T* scratch) { loops<T>().softmax(rows, a, to, scratch); });
+  over_rows<T>(s, false, x, nullptr, y, [](RowRun rows, std::int64_t, const T* a, const T*, T* to, T* scratch) { loops<T>().softmax(rows, a, to, scratch); });
 }
 
 template <class T>
 void softmax_backward(const RowShape& s, const T* y, const T* dy, T* dx) {
-  over_rows<T>(s, false, y, dy, dx, [](Rows rows, std::int64_t, const T* a, const T* b, T* to, T*) { loops<T>().softmax_backward(rows, a, b, to); });
+  over_rows<T>(s, false, y, dy, dx, [](RowRun rows, std::int64_t, const T* a, const T* b, T* to, T*) { loops<T>().softmax_backward(rows, a, b, to); });
 }
 
 template <class T>
 void log_softmax(const RowShape& s, const T* x, T* y) {
-  over_rows<T>(s, false, x, nullptr, y, [](Rows rows, std::int64_t, const T* a, const T*, T* to, T* scratch) { loops<T>().log_softmax(rows, a, to, scratch); });
+  over_rows<T>(s, false, x, nullptr, y, [](RowRun rows, std::int64_t, const T* a, const T*, T* to, T* scratch) { loops<T>().log_softmax(rows, a, to, scratch); });
 }
 
 template <class T>
 void log_softmax_backward(const RowShape& s, const T* y, const T* dy, T* dx) {
   over_rows<T>(s, false, y, dy, dx,
-               [](Rows rows, std::int64_t, const T* a, const T* b, T* to, T* scratch) { loops<T>().log_softmax_backward(rows, a, b, to, scratch); });
+               [](RowRun rows, std::int64_t, const T* a, const T* b, T* to, T* scratch) { loops<T>().log_softmax_backward(rows, a, b, to, scratch); });
 }
 
 template <class T>
 void cross_entropy(const RowShape& s, const T* labels, const T* logits, T* loss) {
   over_rows<T>(s, true, labels, logits, loss,
-               [](Rows rows, std::int64_t, const T* a, const T* b, T* to, T* scratch) { loops<T>().cross_entropy(rows, a, b, to, scratch); });
+               [](RowRun rows, std::int64_t, const T* a, const T* b, T* to, T* scratch) { loops<T>().cross_entropy(rows, a, b, to, scratch); });
 }
 
 template <class T>
 void cross_entropy_backward(const RowShape& s, const T* labels, const T* logits, const T* dy, T* dx) {
-  over_rows<T>(s, false, labels, logits, dx, [&](Rows rows, std::int64_t first, const T* a, const T* b, T* to, T* scratch) {
+  over_rows<T>(s, false, labels, logits, dx, [&](RowRun rows, std::int64_t first, const T* a, const T* b, T* to, T* scratch) {
     loops<T>().cross_entropy_backward(rows, a, b, dy + first, to, scratch);
   });
 }
 
 template <class T, class I>
 void sparse_cross_entropy(std::int64_t rows, std::int64_t n, const I* labels, const T* logits, T* loss) {
-  for_rows<T>(rows, n, [&](Rows some, std::int64_t first, T* scratch) {
+  for_rows<T>(rows, n, [&](RowRun some, std::int64_t first, T* scratch) {
     const std::vector<std::int64_t> positions(labels + first, labels + first + some.count);
     loops<T>().sparse_cross_entropy(some, positions.data(), logits + first * n, loss + first, scratch);
   });
@@ -123,7 +123,7 @@ void sparse_cross_entropy(std::int64_t rows, std::int64_t n, const I* labels, co
 
 template <class T, class I>
 void sparse_cross_entropy_backward(std::int64_t rows, std::int64_t n, const I* labels, const T* logits, const T* dy, T* dx) {
-  for_rows<T>(rows, n, [&](Rows some, std::int64_t first, T* scratch) {
+  for_rows<T>(rows, n, [&](RowRun some, std::int64_t first, T* scratch) {
     const std::vector<std::int64_t> positions(labels + first, labels + first + some.count);
     loops<T>().sparse_cross_entropy_backward(some, positions.data(), logits + first * n, dy + first, dx + first * n, scratch);
   });
@@ -142,7 +142,7 @@ void sigmoid_cross_entropy(std::int64_t n, const T* labels, const T* logits, T* 
 
 template <class T>
 void standardize(std::int64_t rows, std::int64_t n, double epsilon, const T* x, const T* scale, const T* offset, T* y) {
-  for_rows<T>(rows, n, [&](Rows some, std::int64_t first, T*) { loops<T>().standardize(some, epsilon, x + first * n, scale, offset, y + first * n); });
+  for_rows<T>(rows, n, [&](RowRun some, std::int64_t first, T*) { loops<T>().standardize(some, epsilon, x + first * n, scale, offset, y + first * n); });
 }
 
 template <class T>
@@ -158,7 +158,7 @@ void standardize_backward(std::int64_t rows, std::int64_t n, double epsilon, con
   parallel_ranges(rows, step, [&](std::int64_t first, std::int64_t end) {
     double* own = sums + first / step * each;
     std::fill_n(own, each, 0.0);
-    loops<T>().standardize_backward(Rows{end - first, n, stream}, epsilon, x + first * n, scale, dy + first * n, dx + first * n, own, own + words);
+    loops<T>().standardize_backward(RowRun{end - first, n, stream}, epsilon, x + first * n, scale, dy + first * n, dx + first * n, own, own + words);
   });
   if (scale == nullptr) return;
   const auto words_at = [&](std::int64_t part, std::int64_t column) {

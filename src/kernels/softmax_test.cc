@@ -242,22 +242,22 @@ void check_sets(const RowLoops<T>& plain, const RowLoops<T>& loops, std::mt19937
     const auto x = random_elements<T>(count * n + 3, -5, 5, random), dy = random_elements<T>(count * n + 3, -1, 1, random);
     std::vector<T> scratch(static_cast<std::size_t>(n)), plain_y(x.size()), y(x.size()), streamed(x.size());
     const auto compare = [&](const auto& run) {
-      run(plain, Rows{count, n, false}, plain_y.data() + 1);
-      run(loops, Rows{count, n, false}, y.data() + 1);
-      run(loops, Rows{count, n, true}, streamed.data() + 1);
+      run(plain, RowRun{count, n, false}, plain_y.data() + 1);
+      run(loops, RowRun{count, n, false}, y.data() + 1);
+      run(loops, RowRun{count, n, true}, streamed.data() + 1);
       ASSERT_EQ(std::memcmp(y.data(), streamed.data(), y.size() * sizeof(T)), 0) << n;
       for (std::size_t k = 0; k < y.size(); ++k) ASSERT_NEAR(y[k], plain_y[k], 40 * std::numeric_limits<T>::epsilon() * (1 + std::abs(plain_y[k])));
     };
     const T *a = x.data() + 2, *b = dy.data() + 3;
     const std::vector<std::int64_t> labels(static_cast<std::size_t>(count), n / 2);
-    compare([&](const auto& l, Rows rows, T* to) { l.softmax(rows, a, to, scratch.data()); });
-    compare([&](const auto& l, Rows rows, T* to) { l.softmax_backward(rows, a, b, to); });
-    compare([&](const auto& l, Rows rows, T* to) { l.log_softmax(rows, a, to, scratch.data()); });
-    compare([&](const auto& l, Rows rows, T* to) { l.log_softmax_backward(rows, a, b, to, scratch.data()); });
-    compare([&](const auto& l, Rows rows, T* to) { l.cross_entropy_backward(rows, b, a, b, to, scratch.data()); });
-    compare([&](const auto& l, Rows rows, T* to) { l.sparse_cross_entropy_backward(rows, labels.data(), a, b, to, scratch.data()); });
-    compare([&](const auto& l, Rows rows, T* to) { l.standardize(rows, 1e-3, a, a, b, to); });
-    compare([&](const auto& l, Rows rows, T* to) { l.standardize_backward(rows, 1e-3, a, nullptr, b, to, nullptr, nullptr); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.softmax(rows, a, to, scratch.data()); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.softmax_backward(rows, a, b, to); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.log_softmax(rows, a, to, scratch.data()); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.log_softmax_backward(rows, a, b, to, scratch.data()); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.cross_entropy_backward(rows, b, a, b, to, scratch.data()); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.sparse_cross_entropy_backward(rows, labels.data(), a, b, to, scratch.data()); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.standardize(rows, 1e-3, a, a, b, to); });
+    compare([&](const auto& l, RowRun rows, T* to) { l.standardize_backward(rows, 1e-3, a, nullptr, b, to, nullptr, nullptr); });
   }
 }
 

@@ -108,7 +108,7 @@ struct Powers {
 };
 
 template <class T>
-void softmax(Rows rows, const T* x, T* y, T* scratch) {
+void softmax(RowRun rows, const T* x, T* y, T* scratch) {
   for (std::int64_t r = 0; r < rows.count; ++r, x += rows.n, y += rows.n) {
     const Powers<T> powers(x, rows.n, scratch);
     const T share = powers.share();
@@ -118,7 +118,7 @@ void softmax(Rows rows, const T* x, T* y, T* scratch) {
 }
 
 template <class T>
-void softmax_backward(Rows rows, const T* y, const T* dy, T* dx) {
+void softmax_backward(RowRun rows, const T* y, const T* dy, T* dx) {
   for (std::int64_t r = 0; r < rows.count; ++r, y += rows.n, dy += rows.n, dx += rows.n) {
     const T total = static_cast<T>(dot(y, dy, rows.n));
     write_row(rows.stream, rows.n, dx, [&](auto p, auto g) { return p * (g - total); }, y, dy);
@@ -127,7 +127,7 @@ void softmax_backward(Rows rows, const T* y, const T* dy, T* dx) {
 }
 
 template <class T>
-void log_softmax(Rows rows, const T* x, T* y, T* scratch) {
+void log_softmax(RowRun rows, const T* x, T* y, T* scratch) {
   for (std::int64_t r = 0; r < rows.count; ++r, x += rows.n, y += rows.n) {
     const Powers<T> powers(x, rows.n, scratch);
     const T max = powers.max, log_total = powers.log_total();
@@ -137,7 +137,7 @@ void log_softmax(Rows rows, const T* x, T* y, T* scratch) {
 }
 
 template <class T>
-void log_softmax_backward(Rows rows, const T* y, const T* dy, T* dx, T* scratch) {
+void log_softmax_backward(RowRun rows, const T* y, const T* dy, T* dx, T* scratch) {
   for (std::int64_t r = 0; r < rows.count; ++r, y += rows.n, dy += rows.n, dx += rows.n) {
     const T total = static_cast<T>(sum(dy, rows.n));
     for (std::int64_t k = 0; k < rows.n; ++k) scratch[k] = lane::exp(y[k]);
@@ -149,20 +149,21 @@ void log_softmax_backward(Rows rows, const T* y, const T* dy, T* dx, T* scratch)
 // --- cross entropy ---
 
 template <class T>
-void cross_entropy(Rows rows, const T* labels, const T* logits, T* loss, T* scratch) {
+void cross_entropy(RowRun rows, const T* labels, const T* logits, T* loss, T* scratch) {
   for (std::int64_t r = 0; r < rows.count; ++r, labels += rows.n, logits += rows.n) {
     const Powers<T> powers(logits, rows.n, scratch);
     const T max = powers.max, log_total = powers.log_total();
     for (std::int64_t k = 0; k < rows.n; ++k) {
       const T surprise = -((logits[k] - max) - log_total), part = labels[k] * surprise;
-      scratch[k] = (labels[k] == T(0)) & (lane::size_of(surprise) == lane::kInfinity<T>) ? T(0) : part;
+      const bool never = (labels[k] == T(0)) & (lane::size_of(surprise) == lane::kInfinity<T>);
+      scratch[k] = never ? T(0) : part;
     }
     loss[r] = static_cast<T>(sum(scratch, rows.n));
   }
 }
 
 template <class T>
-void cross_entropy_backward(Rows rows, const T* labels, const T* logits, const T* dy, T* dx, T* scratch) {
+void cross_entropy_backward(RowRun rows, const T* labels, const T* logits, const T* dy, T* dx, T* scratch) {
   for (std::int64_t r = 0; r < rows.count; ++r, labels += rows.n, logits += rows.n, dx += rows.n) {
     const Powers<T> powers(logits, rows.n, scratch);
     const T share = powers.share(), total = static_cast<T>(sum(labels, rows.n)), slope = dy[r];
@@ -172,7 +173,7 @@ void cross_entropy_backward(Rows rows, const T* labels, const T* logits, const T
 }
 
 template <class T>
-void sparse_cross_entropy(Rows rows, const std::int64_t* labels, const T* logits, T* loss, T* scratch) {
+void sparse_cross_entropy(RowRun rows, const std::int64_t* labels, const T* logits, T* loss, T* scratch) {
   for (std::int64_t r = 0; r < rows.count; ++r, logits += rows.n) {
     const Powers<T> powers(logits, rows.n, scratch);
     loss[r] = -((logits[labels[r]] - powers.max) - powers.log_total());
@@ -180,7 +181,7 @@ void sparse_cross_entropy(Rows rows, const std::int64_t* labels, const T* logits
 }
 
 template <class T>
-void sparse_cross_entropy_backward(Rows rows, const std::int64_t* labels, const T* logits, const T* dy, T* dx, T* scratch) {
+void sparse_cross_entropy_backward(RowRun rows, const std::int64_t* labels, const T* logits, const T* dy, T* dx, T* scratch) {
   for (std::int64_t r = 0; r < rows.count; ++r, logits += rows.n, dx += rows.n) {
     const Powers<T> powers(logits, rows.n, scratch);
     const T share = powers.share(), slope = dy[r];
@@ -216,7 +217,7 @@ struct Standard {
 };
 
 template <class T>
-void standardize(Rows rows, double epsilon, const T* x, const T* scale, const T* offset, T* y) {
+void standardize(RowRun rows, double epsilon, const T* x, const T* scale, const T* offset, T* y) {
   for (std::int64_t r = 0; r < rows.count; ++r, x += rows.n, y += rows.n) {
     const Standard<T> standard(Moments<T>(x, rows.n, epsilon));
     if (scale == nullptr) write_row(rows.stream, rows.n, y, standard, x);
@@ -274,7 +275,7 @@ WEFT_INLINE void sum_slopes(const Moments<T>& row, std::int64_t n, const T* x, c
 
 /// dx = (g - mean(g) - y * mean(g * y)) times the row's scale.
 template <bool affine, class T>
-WEFT_INLINE void standardize_rows_backward(Rows rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset) {
+WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset) {
   const std::int64_t n = rows.n;
   for (std::int64_t r = 0; r < rows.count; ++r, x += n, dy += n, dx += n) {
     const Moments<T> row(x, n, epsilon);
@@ -290,7 +291,7 @@ WEFT_INLINE void standardize_rows_backward(Rows rows, double epsilon, const T* x
 }
 
 template <class T>
-void standardize_backward(Rows rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset) {
+void standardize_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset) {
   if (scale != nullptr) standardize_rows_backward<true>(rows, epsilon, x, scale, dy, dx, dscale, doffset);
   else standardize_rows_backward<false>(rows, epsilon, x, scale, dy, dx, dscale, doffset);
 }
