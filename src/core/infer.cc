@@ -34,7 +34,15 @@ std::int64_t count(const OpArgs& in, const Shape& shape) {
   return total;
 }
 
-Shape broadcast(const Infer& in, const Shape& x, const Shape& y, const std::string& a, const std::string& b) {
+namespace {
+
+std::string words(const Infer& in, Described what, const Shape& shape) {
+  return what.before + (what.input == Described::kShapeItself ? shape.str() : in.named(what.input));
+}
+
+}  // namespace
+
+Shape broadcast(const Infer& in, const Shape& x, const Shape& y, Described a, Described b) {
   if (x == y) return x;
   const int rank = std::max(x.rank(), y.rank());
   Ints sizes(static_cast<std::size_t>(rank));
@@ -45,8 +53,8 @@ Shape broadcast(const Infer& in, const Shape& x, const Shape& y, const std::stri
     else if (q == 1) sizes[static_cast<std::size_t>(axis)] = p;
     else if (compatible(p, q)) sizes[static_cast<std::size_t>(axis)] = merge(p, q);
     else
-      in.shape_error("cannot broadcast " + a + " with " + b + ": axis " + std::to_string(axis) + " is " + std::to_string(p) + " and " +
-                     std::to_string(q) + "; sizes must match or be 1.");
+      in.shape_error("cannot broadcast " + words(in, a, x) + " with " + words(in, b, y) + ": axis " + std::to_string(axis) + " is " +
+                     std::to_string(p) + " and " + std::to_string(q) + "; sizes must match or be 1.");
   }
   return Shape(sizes);
 }
@@ -55,8 +63,8 @@ Shape broadcast(const Infer& in, std::size_t first, std::size_t last) {
   Shape shape = in.shape(first);
   for (std::size_t i = first + 1; i <= last; ++i) {
     if (shape == in.shape(i)) continue;
-    const std::string so_far = i == first + 1 ? in.named(first) : "the earlier inputs " + shape.str();
-    shape = broadcast(in, shape, in.shape(i), so_far, in.named(i));
+    const Described so_far = i == first + 1 ? Described{"", first} : Described{"the earlier inputs "};
+    shape = broadcast(in, shape, in.shape(i), so_far, {"", i});
   }
   return shape;
 }

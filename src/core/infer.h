@@ -21,8 +21,14 @@ std::int64_t count(const OpArgs& in, const Shape& shape);
 
 /// The shape that inputs first .. last broadcast to. Throws ShapeError naming both inputs and the axis.
 Shape broadcast(const Infer& in, std::size_t first, std::size_t last);
-/// Broadcasting of two plain shapes, described for the error by `a` and `b`.
-Shape broadcast(const Infer& in, const Shape& x, const Shape& y, const std::string& a, const std::string& b);
+/// What an error calls a shape. Words are put together only if there is an error.
+struct Described {
+  const char* before = "";             // "the batch axes of "
+  std::size_t input = kShapeItself;    // then this input's name and Spec, or the shape itself
+  static constexpr std::size_t kShapeItself = static_cast<std::size_t>(-1);
+};
+/// Broadcasting of two plain shapes.
+Shape broadcast(const Infer& in, const Shape& x, const Shape& y, Described a, Described b);
 
 /// Requires that input i has the same shape as input 0 (as far as known).
 void require_same_shape(const Infer& in, std::size_t i, std::size_t as = 0);

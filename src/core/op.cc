@@ -57,6 +57,8 @@ std::string argument_name(const Op& op, std::size_t i) {
 }  // namespace
 
 const Attr& OpArgs::attr(std::string_view name) const {
+  for (std::size_t i = 0; i < op.attrs.size(); ++i)  // mostly the very literal that the row was written with
+    if (op.attrs[i].name == name.data()) return attrs[i];
   for (std::size_t i = 0; i < op.attrs.size(); ++i)
     if (op.attrs[i].name == name) return attrs[i];
   throw InternalError(std::string(op.name) + " reads an attribute its row does not declare: " + std::string(name));

@@ -37,7 +37,7 @@ Specs infer_solve(const Infer& in) {
   const Shape &a = in.shape(0), &b = in.shape(1);
   const std::int64_t size = infer::merge(rows_of(a), cols_of(a));
   if (!infer::compatible(size, rows_of(b))) in.shape_error(in.named(1) + " must have " + std::to_string(size) + " rows, as many as " + in.named(0) + ".");
-  Shape result = infer::broadcast(in, batch_of(a), batch_of(b), "the batch axes of " + in.named(0), "those of " + in.named(1));
+  Shape result = infer::broadcast(in, batch_of(a), batch_of(b), {"the batch axes of ", 0}, {"those of ", 1});
   result.append(infer::merge(rows_of(b), size));
   result.append(cols_of(b));
   return {{in.dtype(0), result}};

@@ -24,13 +24,14 @@ void with_factor(DType dtype, const F& f) {
 // --- matmul ---
 
 struct Sides {
+  bool ta, tb;  // transposed
   std::int64_t m, n, k, k_of_b;
 };
 
 Sides sides(const OpArgs& args, const Shape& a, const Shape& b) {
   const bool ta = args.flag("transpose_a"), tb = args.flag("transpose_b");
   const int p = a.rank() - 2, q = b.rank() - 2;
-  return {a[p + ta], b[q + !tb], a[p + !ta], b[q + tb]};
+  return {ta, tb, a[p + ta], b[q + !tb], a[p + !ta], b[q + tb]};
 }
 
 Shape batch_of(const Shape& shape) { return Shape(shape.sizes().first(shape.sizes().size() - 2)); }
@@ -40,10 +41,11 @@ Specs infer_matmul(const Infer& in) {
   in.require_rank_at_least(1, 2);
   const Sides s = sides(in, in.shape(0), in.shape(1));
   if (!infer::compatible(s.k, s.k_of_b))
-    in.shape_error("cannot multiply " + in.named(0) + (in.flag("transpose_a") ? " transposed" : "") + " by " + in.named(1) +
-                   (in.flag("transpose_b") ? " transposed" : "") + ": the inner sizes are " + std::to_string(s.k) + " and " +
+    in.shape_error("cannot multiply " + in.named(0) + (s.ta ? " transposed" : "") + " by " + in.named(1) +
+                   (s.tb ? " transposed" : "") + ": the inner sizes are " + std::to_string(s.k) + " and " +
                    std::to_string(s.k_of_b) + "; they must match.");
-  Shape result = infer::broadcast(in, batch_of(in.shape(0)), batch_of(in.shape(1)), "the batch axes of " + in.named(0), "those of " + in.named(1));
+  if (in.rank(0) == 2 && in.rank(1) == 2) return {{in.dtype(0), {s.m, s.n}}};
+  Shape result = infer::broadcast(in, batch_of(in.shape(0)), batch_of(in.shape(1)), {"the batch axes of ", 0}, {"those of ", 1});
   result.append(s.m);
   result.append(s.n);
   return {{in.dtype(0), result}};
@@ -54,7 +56,7 @@ void matmul_kernel(KernelCall& call) {
   const Sides s = sides(call, a, b);
   const std::int64_t count = c.num_elements();
   if (count == 0) return;
-  const bool ta = call.flag("transpose_a"), tb = call.flag("transpose_b");
+  const bool ta = s.ta, tb = s.tb;
   const int batch_rank = c.rank() - 2;
   if (batch_rank == 0)
     return with_factor(call.dtype(), [&](auto* tag) {
@@ -444,7 +446,7 @@ std::vector<Op> matmul() {
            in.shape_error("cannot multiply " + in.named(0) + (turned ? " transposed" : "") + " by " + in.named(1) + ": the inner sizes are " +
                           std::to_string(cols) + " and " + std::to_string(b[b.rank() - 1]) + "; they must match.");
          const Shape batch(b.sizes().first(b.sizes().size() - 1));
-         Shape result = infer::broadcast(in, batch_of(a), batch, "the batch axes of " + in.named(0), "those of " + in.named(1));
+         Shape result = infer::broadcast(in, batch_of(a), batch, {"the batch axes of ", 0}, {"those of ", 1});
          result.append(rows);
          return {{in.dtype(0), result}};
        },
