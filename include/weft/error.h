@@ -44,6 +44,9 @@ WEFT_ERROR_CLASS(ValueError);        ///< a number or option is not allowed
 WEFT_ERROR_CLASS(StateError);        ///< an object is not in a state that allows this
 WEFT_ERROR_CLASS(TraceError);        ///< something that needs a value was asked of a symbolic tensor
 WEFT_ERROR_CLASS(GradientError);     ///< no gradient can be formed
+WEFT_ERROR_CLASS(ConflictError);     ///< somebody else changed what a transaction was about to change
+WEFT_ERROR_CLASS(CheckError);        ///< a check that the program asked for did not hold
+WEFT_ERROR_CLASS(NumericError);      ///< a value is not finite where that was asked for
 WEFT_ERROR_CLASS(OutOfMemoryError);  ///< the memory asked for cannot be had
 #undef WEFT_ERROR_CLASS
 

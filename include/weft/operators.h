@@ -8,10 +8,17 @@
 
 namespace weft::inline v0 {
 
-/// One side of an operator: borrows a Tensor, or holds a number. Lives only during the expression. A temporary is used up, so that the result
-/// may take its memory.
+/// What stands for a Tensor in an expression and is read when its turn comes: a Variable, a slice of one.
+template <class V>
+concept ReadsAsTensor = V::reads_as_tensor && requires(const V& v, Location at) { { v.value(at) } -> std::same_as<Tensor>; };
+
+/// One side of an operator: borrows a Tensor or what reads as one, or holds a number. Lives only during the expression. A temporary is used up, so
+/// that the result may take its memory.
 class WEFT_API Operand {
  public:
+  template <ReadsAsTensor V>
+  Operand(const V& read, Location at = Location::here())
+      : read_from_(&read), read_([](const void* from, Location where) { return static_cast<const V*>(from)->value(where); }), at_(at) {}
   Operand(const Tensor& tensor, Location at = Location::here()) : tensor_(&tensor), at_(at) {}
   Operand(Tensor&& dying, Location at = Location::here()) : tensor_(&dying), dying_(&dying), at_(at) {}
   template <Scalar A>
@@ -22,6 +29,8 @@ class WEFT_API Operand {
  private:
   const Tensor* tensor_ = nullptr;
   Tensor* dying_ = nullptr;
+  const void* read_from_ = nullptr;
+  Tensor (*read_)(const void* from, Location at) = nullptr;
   Literal number_;
   Location at_;
 };

@@ -14,3 +14,5 @@
 #include <weft/shape.h>
 #include <weft/tape.h>
 #include <weft/tensor.h>
+#include <weft/transaction.h>
+#include <weft/variable.h>

@@ -34,6 +34,9 @@ ValueError::~ValueError() = default;
 StateError::~StateError() = default;
 TraceError::~TraceError() = default;
 GradientError::~GradientError() = default;
+ConflictError::~ConflictError() = default;
+CheckError::~CheckError() = default;
+NumericError::~NumericError() = default;
 OutOfMemoryError::~OutOfMemoryError() = default;
 
 InternalError::InternalError(const std::string& sentence, Location at)

@@ -19,6 +19,7 @@ bool divides_integers(const Tensor& x, const Tensor& y) {
 Tensor Operand::take() const {
   if (dying_ != nullptr) return std::move(*dying_);
   if (tensor_ != nullptr) return *tensor_;
+  if (read_ != nullptr) return read_(read_from_, at_);
   switch (number_.kind) {
     case Kind::boolean: return Tensor(number_.integer != 0, at_);
     case Kind::integer: return number_.wide ? Tensor(static_cast<std::uint64_t>(number_.integer), at_) : Tensor(number_.integer, at_);

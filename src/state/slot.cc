@@ -1,0 +1,60 @@
+#include "state/slot.h"
+
+namespace weft::inline v0 {
+namespace {
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+bool fits(const Shape& declared, const Shape& shape) {
+  if (declared.rank() != shape.rank()) return false;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (declared[axis] != kUnknown && declared[axis] != shape[axis]) return false;
+  return true;
+}
+
+}  // namespace
+
+Slot::Slot(Tensor initial, Spec spec, VariableOptions given, Location at)
+    : value(with_own_node(std::move(initial), "Variable", at)), writer(this_thread()), id(next_id()), declared(std::move(spec)),
+      options(std::move(given)), made_at(at) {
+  require_fits("Variable", value.spec(), at);
+  writes[0] = {.version = 0, .step = -1, .by = "Variable", .at = at};
+}
+
+std::string Slot::title() const {
+  if (!options.name.empty()) return "Variable \"" + options.name + "\"";
+  return made_at.line == 0 ? "the Variable" : "the Variable made at " + place_text(made_at);
+}
+
+void Slot::require_fits(const char* by, const Spec& spec, Location at) const {
+  if (spec.dtype != declared.dtype)
+    throw DtypeError(by, title() + " is " + declared.str() + " and the value " + spec.str() + "; a Variable keeps its dtype, cast the value.", at);
+  if (!fits(declared.shape, spec.shape))
+    throw ShapeError(by, title() + " is " + declared.str() + " and the value " + spec.str() +
+                             "; the shapes must agree (nothing is broadcast), or the Variable be declared with sizes that may change.", at);
+}
+
+Tensor with_own_node(Tensor x, const char* by, Location at) {
+  if (!x.defined()) throw ValueError(by, "the value is an empty Tensor handle; assign a value to it first.", at);
+  const Node& node = *x.node();
+  if (node.symbolic)
+    throw TraceError(by, "the value " + x.spec().str() + " was made while tracing and does not exist outside; return it from the traced function.", at);
+  const bool own = node.count.load(std::memory_order_acquire) == 1 && !node.literal;
+  return own ? x : make_view(x, x.shape());
+}
+
+std::string place_text(Location at) {
+  const std::string_view path = at.file;
+  const auto slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)) + ":" + std::to_string(at.line);
+}
+
+std::string WriteRecord::str() const {
+  return "version " + std::to_string(version) + (step >= 0 ? " in step " + std::to_string(step) : "") + " by " + by +
+         (at.line != 0 ? " at " + place_text(at) : "");
+}
+
+}  // namespace weft::inline v0

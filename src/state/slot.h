@@ -1,0 +1,86 @@
+// The slot behind a Variable.
+#pragma once
+
+#include <memory>
+
+#include "core/node.h"
+#include "state/turn.h"
+#include <weft/variable.h>
+
+namespace weft::inline v0 {
+
+/// One value, its version, and who wrote it last.
+///
+/// Invariants:
+///   - The words below `lock` change only under it; `version` may be looked at without, then a value that was seen once may have changed since.
+///   - A new value comes from the holder of the turn, or from somebody who found the turn free and never let go of the lock.
+///   - The Node of `value` belongs to this slot: no other slot has it. Whoever else holds it has read it here.
+///   - The bytes of `value` change only under the lock, while the slot holds the only handle to its Node and the only count of its buffer: then
+///     nobody has read them who could look again.
+struct Slot {
+  Slot(Tensor initial, Spec declared, VariableOptions options, Location at);
+  ~Slot() = default;
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  static constexpr std::uint64_t kRemembered = 8;
+  static constexpr std::uint64_t kRecentlyRead = 64;  // publications
+
+  SlotLock lock;
+  Turn turn;
+  std::atomic<std::uint64_t> version{0};
+  Tensor value;
+  const void* writer = nullptr;                      // mark of the thread that published last
+  std::uint64_t read_elsewhere = 0;                  // the version after which another thread has read the value; 0: none
+  WriteRecord writes[kRemembered];                   // that of version v is at v % kRemembered
+
+  const std::uint64_t id;
+  const Spec declared;
+  const VariableOptions options;
+  const Location made_at;
+
+  /// The one way in which a value becomes visible; `value` leaves with the old one. REQUIRES: locked; `value` has a Node of its own and fits.
+  void install(Tensor& fresh, const WriteRecord& write) noexcept {
+    std::swap(value, fresh);
+    remember(write);
+  }
+  /// After a change of the value or of its bytes. REQUIRES: locked.
+  void remember(const WriteRecord& write) noexcept {
+    const std::uint64_t next = version.load(std::memory_order_relaxed) + 1;
+    writes[next % kRemembered] = write;
+    writes[next % kRemembered].version = next;
+    writer = this_thread();
+    version.store(next, std::memory_order_release);
+  }
+  /// REQUIRES: locked.
+  Tensor read() noexcept {
+    if (writer != this_thread()) read_elsewhere = version.load(std::memory_order_relaxed) + 1;
+    return value;
+  }
+  /// Whether nobody but the slot can see the bytes, now or before the lock is given up. REQUIRES: locked.
+  bool sole_holder() const {
+    const Node& node = *value.node();
+    return node.count.load(std::memory_order_acquire) == 1 && (!node.buffer || node.buffer->writable());
+  }
+  /// Whether other threads have read it lately, and would wait for a long change in place. REQUIRES: locked, or the turn.
+  bool read_lately() const { return read_elsewhere != 0 && read_elsewhere + kRecentlyRead > version.load(std::memory_order_relaxed); }
+
+  std::string title() const;  ///< 'Variable "w"', or 'the Variable made at net.cc:7'
+  /// Throws DtypeError or ShapeError unless a value of this Spec may be written.
+  void require_fits(const char* by, const Spec& spec, Location at) const;
+
+  static const void* this_thread() {  // an address that is this thread's own
+    static thread_local char mark;
+    return &mark;
+  }
+};
+
+using SlotRef = std::shared_ptr<Slot>;
+
+/// `x` with a Node that nobody else has, so that a slot may own it. Throws TraceError for a symbolic value.
+Tensor with_own_node(Tensor x, const char* by, Location at);
+
+/// "net.cc:7"
+std::string place_text(Location at);
+
+}  // namespace weft::inline v0

@@ -1,0 +1,376 @@
+#include "state/transaction.h"
+
+#include <algorithm>
+
+#include "core/apply.h"
+
+namespace weft::inline v0 {
+namespace {
+
+__attribute__((tls_model("initial-exec"))) thread_local Transaction* current_transaction = nullptr;
+
+bool by_id(const Slot* a, const Slot* b) { return a->id < b->id; }
+
+// One value of one slot. `fresh` leaves with the old value, which dies when nothing is locked any more.
+void publish_alone(Slot& slot, Tensor& fresh, const WriteRecord& write) {
+  slot.lock.lock();
+  if (!slot.turn.taken()) {
+    slot.install(fresh, write);
+    return slot.lock.unlock();
+  }
+  slot.lock.unlock();
+  slot.turn.take(slot.lock);
+  slot.lock.lock();
+  slot.install(fresh, write);
+  slot.turn.give_locked();
+  slot.lock.unlock();
+}
+
+// The write that came after version `seen`, or the oldest since that is remembered. REQUIRES: locked.
+WriteRecord first_write_after(const Slot& slot, std::uint64_t seen) {
+  const std::uint64_t now = slot.version.load(std::memory_order_relaxed);
+  const std::uint64_t oldest = now < Slot::kRemembered ? 0 : now - Slot::kRemembered + 1;
+  return slot.writes[std::max(seen + 1, oldest) % Slot::kRemembered];
+}
+
+}  // namespace
+
+Transaction* Transaction::current() { return current_transaction; }
+Transaction::Scope::Scope(Transaction* t) : before_(std::exchange(current_transaction, t)) {}
+Transaction::Scope::~Scope() { current_transaction = before_; }
+
+// --- alone ---
+
+Tensor read_latest(Slot& slot) {
+  slot.lock.lock();
+  Tensor value = slot.read();
+  slot.lock.unlock();
+  return value;
+}
+
+Tensor read(const SlotRef& slot, Location at) {
+  return current_transaction == nullptr ? read_latest(*slot) : current_transaction->read(slot, at);
+}
+
+void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
+  if (Transaction* t = current_transaction) {
+    t->read_ahead(slots);
+    for (std::size_t i = 0; i < slots.size(); ++i) values[i] = t->read(slots[i], {});
+    return;
+  }
+  SmallVector<Slot*, 16> order;
+  for (const SlotRef& slot : slots) order.push_back(slot.get());
+  std::sort(order.begin(), order.end(), by_id);
+  std::vector<Tensor> old(slots.size());  // what stood in `values` must not die under the locks
+  const auto is_first = [&](std::size_t i) { return i == 0 || order[i] != order[i - 1]; };
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (is_first(i)) order[i]->lock.lock();
+  for (std::size_t i = 0; i < slots.size(); ++i) old[i] = slots[i]->read();
+  for (std::size_t i = order.size(); i-- > 0;)
+    if (is_first(i)) order[i]->lock.unlock();
+  for (std::size_t i = 0; i < slots.size(); ++i) std::swap(old[i], values[i]);
+}
+
+void write(const SlotRef& slot, Tensor value, Location at, const char* by) {
+  if (current_transaction != nullptr) return current_transaction->write(slot, std::move(value), at, by);
+  value = with_own_node(std::move(value), by, at);
+  slot->require_fits(by, value.spec(), at);
+  publish_alone(*slot, value, {.step = -1, .by = by, .at = at});
+}
+
+void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, const char* by) {
+  if (Transaction* t = current_transaction) return t->write(slot, f(t->read(slot, at)), at, by);
+  slot->turn.take(slot->lock);
+  Tensor fresh;
+  try {
+    fresh = with_own_node(f(read_latest(*slot)), by, at);
+    slot->require_fits(by, fresh.spec(), at);
+  } catch (...) {
+    slot->turn.give(slot->lock);
+    throw;
+  }
+  slot->lock.lock();
+  slot->install(fresh, {.step = -1, .by = by, .at = at});
+  slot->turn.give_locked();
+  slot->lock.unlock();
+}
+
+bool update_in_place(Slot& slot, const Op& op, const Tensor& x, Location at, const char* by) {
+  if (current_transaction != nullptr || Interpreter::top() != nullptr) return false;
+  const Node& other = *x.node();
+  const kernels::TileFn fn = op.tile.for_dtype(other.spec.dtype);
+  if (fn == nullptr || is_half(other.spec.dtype) || other.symbolic || op.tile.result(other.spec.dtype) != other.spec.dtype) return false;
+  const auto size = static_cast<std::size_t>(other.spec.shape.num_elements());
+  if (size >= kernels::kSerialLanes) return false;
+  slot.lock.lock();
+  Node& node = *slot.value.node();
+  if (slot.turn.taken() || node.spec != other.spec || !slot.sole_holder()) {
+    slot.lock.unlock();
+    return false;
+  }
+  const void* const lanes[] = {node.data, other.data};
+  fn(lanes, node.data, size);
+  slot.remember({.step = -1, .by = by, .at = at});
+  slot.lock.unlock();
+  return true;
+}
+
+// --- a transaction ---
+
+Transaction::~Transaction() { give_turns(); }
+
+Transaction::Entry& Transaction::entry_of(const SlotRef& slot) {
+  constexpr std::size_t kFew = 8;
+  if (entries_.size() <= kFew) {
+    for (Entry& entry : entries_)
+      if (entry.slot == slot) return entry;
+  } else if (std::size_t* place = find_place(slot.get()); *place != 0) {
+    return entries_[*place - 1];
+  }
+  entries_.emplace_back();
+  try {
+    if (entries_.size() > kFew && entries_.size() * 2 > places_.size()) {
+      std::vector<std::size_t> larger(std::max<std::size_t>(64, places_.size() * 4), 0);
+      places_.swap(larger);
+      for (std::size_t i = 0; i + 1 < entries_.size(); ++i) *find_place(entries_[i].slot.get()) = i + 1;
+    }
+  } catch (...) {
+    entries_.pop_back();
+    throw;
+  }
+  entries_.back().slot = slot;
+  if (entries_.size() > kFew) *find_place(slot.get()) = entries_.size();
+  return entries_.back();
+}
+
+std::size_t* Transaction::find_place(const Slot* slot) {
+  const std::size_t mask = places_.size() - 1;
+  for (std::size_t at = slot->id * 0x9e3779b97f4a7c15ull >> 32;; ++at)
+    if (std::size_t& place = places_[at & mask]; place == 0 || entries_[place - 1].slot.get() == slot) return &place;
+}
+
+Transaction::Entry& Transaction::seen_entry(const SlotRef& slot, Location at) {
+  if (in_conflict()) throw Restart{};
+  Entry& entry = entry_of(slot);
+  if (!entry.current) {
+    slot->lock.lock();
+    entry.seen = slot->read();
+    entry.version = slot->version.load(std::memory_order_relaxed);
+    slot->lock.unlock();
+    entry.current = true;
+    entry.batch = ++batches_;
+    check_fits_snapshot();
+  }
+  if (!entry.used) entry.at = at;
+  entry.used = true;
+  return entry;
+}
+
+// If every earlier value still has its version after the last batch was read, all of them held together at that moment. What was read ahead
+// and not asked for yet may be forgotten.
+void Transaction::check_fits_snapshot() {
+  for (Entry& entry : entries_) {
+    if (!entry.current || entry.batch == batches_ || entry.slot->version.load(std::memory_order_acquire) == entry.version) continue;
+    if (entry.used) {
+      entry.slot->lock.lock();
+      note_conflict(entry);
+      entry.slot->lock.unlock();
+      if (fixed_writes) throw_conflict(entry.at);
+      throw Restart{};
+    }
+    entry.current = false;
+    entry.seen = Tensor();
+  }
+}
+
+// REQUIRES: entry.slot is locked.
+void Transaction::note_conflict(const Entry& entry) {
+  conflict_ = {entry.slot.get(), entry.at, entry.pending.defined(), first_write_after(*entry.slot, entry.version)};
+}
+
+void Transaction::throw_conflict(Location at) const {
+  const WriteRecord& theirs = conflict_.theirs;
+  const Location mine = conflict_.mine.line != 0 ? conflict_.mine : at;  // a conversion to Tensor does not know its line
+  throw ConflictError("atomically", conflict_.slot->title() + ", " + (conflict_.wrote ? "written" : "read") + " at " + place_text(mine) +
+                          ", was changed meanwhile by " + theirs.by + " at " + place_text(theirs.at) + "; run the block again, or allow more retries.", at);
+}
+
+Tensor Transaction::read(const SlotRef& slot, Location at) {
+  Entry& entry = seen_entry(slot, at);
+  return entry.pending.defined() ? entry.pending : entry.seen;
+}
+
+void Transaction::write(const SlotRef& slot, Tensor value, Location at, const char* by) {
+  value = with_own_node(std::move(value), by, at);
+  slot->require_fits(by, value.spec(), at);
+  Entry& entry = seen_entry(slot, at);
+  if (fixed_writes && !entry.learned_write)
+    throw StateError(by, slot->title() + " is not one of those that this update has been given to write; write it before or after.", at);
+  if (depth_ > 0) undo_.push_back({static_cast<std::size_t>(&entry - entries_.data()), entry.pending, entry.by, entry.at});
+  entry.pending = std::move(value);
+  entry.by = by;
+  entry.at = at;
+  entry.learned_write = true;
+}
+
+void Transaction::read_ahead(std::span<const SlotRef> slots) {
+  if (in_conflict()) throw Restart{};
+  for (const SlotRef& slot : slots) entry_of(slot);
+  std::vector<Entry*> wanted;
+  wanted.reserve(slots.size());
+  for (const SlotRef& slot : slots)
+    if (Entry& entry = entry_of(slot); !entry.current) {
+      entry.current = true;  // so that a slot named twice is wanted once
+      wanted.push_back(&entry);
+    }
+  if (wanted.empty()) return;
+  std::sort(wanted.begin(), wanted.end(), [](const Entry* a, const Entry* b) { return by_id(a->slot.get(), b->slot.get()); });
+  ++batches_;
+  for (Entry* entry : wanted) entry->slot->lock.lock();
+  for (Entry* entry : wanted) {
+    entry->batch = batches_;
+    entry->seen = entry->slot->read();
+    entry->version = entry->slot->version.load(std::memory_order_relaxed);
+  }
+  for (Entry* entry : wanted) entry->slot->lock.unlock();
+  check_fits_snapshot();
+}
+
+void Transaction::reserve(std::vector<Slot*> slots) {
+  std::sort(slots.begin(), slots.end(), by_id);
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  turns_.reserve(slots.size());
+  for (Slot* slot : slots) {
+    slot->turn.take(slot->lock);
+    turns_.push_back(slot);
+  }
+}
+
+void Transaction::give_turns() noexcept {
+  for (Slot* slot : turns_) slot->turn.give(slot->lock);
+  turns_.clear();
+}
+
+// REQUIRES: writes are in the order of ids.
+bool Transaction::take_turns(std::span<Entry* const> writes) {
+  turns_.reserve(turns_.size() + writes.size());
+  const std::uint64_t last = turns_.empty() ? 0 : turns_.back()->id;  // beyond it, waiting is in order
+  const std::size_t held = turns_.size();
+  for (Entry* entry : writes) {
+    Slot* const slot = entry->slot.get();
+    if (std::find(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(held), slot) != turns_.begin() + static_cast<std::ptrdiff_t>(held)) continue;
+    if (slot->id > last) slot->turn.take(slot->lock);
+    else if (!slot->turn.try_take(slot->lock)) return false;
+    turns_.push_back(slot);
+  }
+  return true;
+}
+
+bool Transaction::commit(bool validate_reads) {
+  if (in_conflict()) return false;
+  SmallVector<Entry*, 16> writes, locked;
+  for (Entry& entry : entries_) {
+    if (entry.pending.defined()) writes.push_back(&entry);
+    if (entry.pending.defined() || (validate_reads && entry.used)) locked.push_back(&entry);
+  }
+  if (writes.empty()) return true;  // what it read held together at the moment of its last read
+  const auto in_order = [](const Entry* a, const Entry* b) { return a->slot->id < b->slot->id; };
+  std::sort(writes.begin(), writes.end(), in_order);
+  std::sort(locked.begin(), locked.end(), in_order);
+
+  const auto lock_all = [&] { for (Entry* entry : locked) entry->slot->lock.lock(); };
+  const auto unlock_all = [&] { for (Entry* entry : locked) entry->slot->lock.unlock(); };
+  lock_all();
+  bool free = turns_.empty();
+  for (Entry* entry : writes) free = free && !entry->slot->turn.taken();
+  if (!free) {  // somebody writes one of them, or turns were taken before: then all are needed
+    unlock_all();
+    if (!take_turns(writes)) {
+      give_turns();
+      return false;
+    }
+    lock_all();
+  }
+  for (Entry* entry : locked)
+    if (entry->slot->version.load(std::memory_order_relaxed) != entry->version) {
+      note_conflict(*entry);
+      unlock_all();
+      give_turns();
+      return false;
+    }
+  for (Entry* entry : writes) entry->slot->install(entry->pending, {.step = step, .by = entry->by, .at = entry->at});
+  unlock_all();
+  give_turns();
+  return true;
+}
+
+void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
+  give_turns();
+  conflict_ = {};
+  undo_.clear();
+  depth_ = 0;
+  std::vector<SlotRef> known;
+  std::vector<Slot*> reserved;
+  for (Entry& entry : entries_) {
+    entry.pending = entry.seen = Tensor();
+    entry.current = entry.used = false;
+    known.push_back(entry.slot);
+    if (reserve_turns && (entry.learned_write || reserve_reads)) reserved.push_back(entry.slot.get());
+  }
+  reserve(std::move(reserved));
+  read_ahead(known);
+}
+
+std::size_t Transaction::enter() {
+  ++depth_;
+  return undo_.size();
+}
+
+void Transaction::leave(std::size_t mark, bool undo) noexcept {
+  --depth_;
+  if (undo)
+    while (undo_.size() > mark) {
+      Undo& last = undo_.back();
+      Entry& entry = entries_[last.entry];
+      std::swap(entry.pending, last.pending);
+      entry.by = last.by;
+      entry.at = last.at;
+      undo_.pop_back();
+    }
+  if (depth_ == 0) undo_.clear();
+}
+
+namespace detail {
+
+void run_block(void (*body)(void*), void* context, AtomicOptions options, Location at) {
+  if (options.retry < -1)
+    throw ValueError("atomically", "retry is " + std::to_string(options.retry) + "; it must be -1 (as often as needed) or more.", at);
+  if (Transaction* outer = Transaction::current()) {
+    outer->validates_reads = outer->validates_reads || options.validate_reads;
+    const std::size_t mark = outer->enter();
+    try {
+      body(context);
+    } catch (...) {
+      outer->leave(mark, true);
+      throw;
+    }
+    return outer->leave(mark, false);
+  }
+  constexpr int kPatience = 3;
+  Transaction t;
+  t.validates_reads = options.validate_reads;
+  for (int failures = 0;; ++failures) {
+    if (failures > 0) t.start_over(failures >= kPatience, t.validates_reads);
+    try {
+      const Transaction::Scope scope(&t);
+      body(context);
+    } catch (...) {
+      if (!t.in_conflict()) throw;  // otherwise: whatever it is, it comes of a block that cannot go on
+    }
+    if (t.commit(t.validates_reads)) return;
+    if (options.retry >= 0 && failures >= options.retry && t.in_conflict()) t.throw_conflict(at);
+  }
+}
+
+}  // namespace detail
+}  // namespace weft::inline v0

@@ -1,0 +1,182 @@
+// The commit protocol: how reads and writes of slots become transactions.
+//
+// Outside of a transaction a read takes the slot's lock for a moment, and a write takes the turn, computes, and installs its value under the lock. A
+// transaction collects reads and writes of its thread; in the end it takes the turns of what it wrote, locks those slots, looks whether they are as
+// it saw them, and installs all values before it unlocks any.
+//
+// Why it holds (tests/commit_model_test.cc tries every interleaving of small cases):
+//   - Turns and locks are taken in the order of slot ids; a turn out of order is only tried for. So there is no deadlock.
+//   - All locks of a publication are held together, and all of a common read, so none sees half of the other.
+//   - A later read of a transaction is checked against the earlier ones: if those have their versions still, all of them held at that moment.
+//   - Nothing between the first lock and the last unlock can throw: values and lists are made before.
+#pragma once
+
+#include "core/op.h"
+#include "state/slot.h"
+#include <weft/transaction.h>
+
+namespace weft::inline v0 {
+
+/// Borrows something callable for the duration of a call.
+template <class>
+class FunctionRef;
+template <class R, class... A>
+class FunctionRef<R(A...)> {
+ public:
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, FunctionRef>)
+  FunctionRef(F&& f)
+      : object_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* object, A... args) -> R { return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<A>(args)...); }) {}
+  R operator()(A... args) const { return call_(object_, std::forward<A>(args)...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, A...);
+};
+
+/// What this thread sees of a slot: its transaction's write or snapshot, else the published value.
+Tensor read(const SlotRef& slot, Location at);
+Tensor read_latest(Slot& slot);
+/// The values of many slots at one moment; those of the transaction, if one is open. REQUIRES: as many values as slots.
+void read_together(std::span<const SlotRef> slots, std::span<Tensor> values);
+
+/// Writes; `by` must live as long as the program. Throws what Slot::require_fits does.
+void write(const SlotRef& slot, Tensor value, Location at, const char* by);
+/// value = f(value) with nobody's write between. f may run ops but is not run again; what it throws leaves the slot as it was.
+void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, const char* by);
+/// The same for a pointwise row of two inputs, value = op(value, x), in place if nobody can tell. Returns false, having done nothing, unless the case
+/// is the simple one: no transaction, no interpreter, a small dense value of x's Spec. `op` has no attributes.
+bool update_in_place(Slot& slot, const Op& op, const Tensor& x, Location at, const char* by);
+
+/// The transaction of a block that runs now. Belongs to its thread.
+class Transaction {
+ public:
+  static Transaction* current();
+
+  Transaction() = default;
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  /// Makes it the current one of the thread for a scope.
+  class Scope {
+   public:
+    explicit Scope(Transaction* t);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Transaction* before_;
+  };
+
+  Tensor read(const SlotRef& slot, Location at);
+  void write(const SlotRef& slot, Tensor value, Location at, const char* by);
+  /// Snapshots these slots at one moment, so that reading them cannot conflict. Values that the transaction has already stay.
+  void read_ahead(std::span<const SlotRef> slots);
+  /// Takes the turns of these slots. REQUIRES: it has none yet and has read nothing.
+  void reserve(std::vector<Slot*> slots);
+
+  /// Publishes all writes. Returns false, having published nothing, if there was a conflict (or a turn was not to be had in order).
+  bool commit(bool validate_reads);
+  /// Gives all turns back and forgets values, but not which slots were read and written.
+  void start_over(bool reserve_turns, bool reserve_reads);
+  bool in_conflict() const { return conflict_.slot != nullptr; }
+  [[noreturn]] void throw_conflict(Location at) const;
+
+  /// An inner block: what is written from here on can be undone.
+  std::size_t enter();
+  void leave(std::size_t mark, bool undo) noexcept;
+
+  std::int64_t step = -1;
+  bool fixed_writes = false;  // only what was reserved may be written: nobody can run it again
+  bool validates_reads = false;
+
+ private:
+  struct Entry {
+    SlotRef slot;
+    std::uint64_t version = 0;   // as it was seen
+    bool current = false;        // has been seen in this run
+    std::uint32_t batch = 0;     // together with the others of this number
+    bool used = false;           // and asked for
+    bool learned_write = false;  // some run has written it
+    Tensor seen, pending;        // pending is defined once it is written
+    const char* by = "";
+    Location at{};               // of the write, else of the read
+  };
+  struct Undo {
+    std::size_t entry;
+    Tensor pending;
+    const char* by;
+    Location at;
+  };
+  struct Conflict {
+    const Slot* slot = nullptr;
+    Location mine{};
+    bool wrote = false;
+    WriteRecord theirs{};
+  };
+  struct Restart {};  // thrown through a body that cannot go on
+
+  friend void detail::run_block(void (*)(void*), void*, AtomicOptions, Location);
+  friend class WriteTransaction;
+
+  Entry& entry_of(const SlotRef& slot);
+  Entry& seen_entry(const SlotRef& slot, Location at);
+  std::size_t* find_place(const Slot* slot);
+  void check_fits_snapshot();
+  void note_conflict(const Entry& entry);
+  bool take_turns(std::span<Entry* const> writes);
+  void give_turns() noexcept;
+
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> places_;  // open addressing by slot: 0 is free, else 1 + the entry
+  std::vector<Undo> undo_;
+  int depth_ = 0;
+  std::uint32_t batches_ = 0;
+  std::vector<Slot*> turns_;         // held, by id
+  Conflict conflict_;
+};
+
+/// A transaction that knows what it will write, and cannot conflict: it takes the turns, then its snapshot. Inside atomically it is part of the block.
+///
+///   WriteTransaction step(slots, {}, at, "Adam");
+///   step.value(0) = ...;            // may throw: then nothing has happened
+///   step.publish();
+class WriteTransaction {
+ public:
+  /// `reads` are snapshotted together with `writes`.
+  WriteTransaction(std::span<const SlotRef> writes, std::span<const SlotRef> reads, Location at, const char* by, std::int64_t step = -1);
+  ~WriteTransaction();
+  WriteTransaction(const WriteTransaction&) = delete;
+  WriteTransaction& operator=(const WriteTransaction&) = delete;
+
+  /// At first the value of writes[i]; what is put here is published. A slot that is named twice has one value, the later one.
+  Tensor& value(std::size_t i) { return values_[i]; }
+  /// Publishes those values that are not the ones it began with. At most once.
+  void publish();
+
+  /// Where the new value of writes[i] is to be put. `to` may be `from`.
+  struct Place {
+    const void* from = nullptr;
+    void* to = nullptr;
+  };
+  /// Publishes new values of the old Specs that `kernel` computes from the old ones, all of them at one moment. Values that nobody else
+  /// holds, and that are small or not read by other threads lately, change in place, and readers of those wait for the kernel.
+  /// REQUIRES: the kernel throws nothing; no slot is named twice; all of value(i) are as they were. Throws OutOfMemoryError before the kernel runs.
+  void publish_in_place(FunctionRef<void(std::span<const Place>)> kernel);
+
+ private:
+  void publish_into_new(FunctionRef<void(std::span<const Place>)> kernel);
+  std::span<const SlotRef> slots() const { return slots_; }
+  std::vector<SlotRef> slots_;
+  std::vector<Tensor> values_, first_;
+  Location at_;
+  const char* by_;
+  std::int64_t step_;
+  Transaction own_;
+  std::optional<Transaction::Scope> scope_;  // none if it is part of a block
+};
+
+}  // namespace weft::inline v0

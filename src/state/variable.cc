@@ -1,0 +1,153 @@
+#include <weft/variable.h>
+
+#include <ostream>
+
+#include "core/apply.h"
+#include "ops/table.h"
+#include "state/transaction.h"
+#include <weft/ops.h>
+#include <weft/print.h>
+
+namespace weft::inline v0 {
+namespace {
+
+// A number written as an argument takes the Variable's dtype, as beside a tensor.
+Tensor adapted(Tensor x, const Slot& slot, const char* by, Location at) {
+  if (!x.defined()) throw ValueError(by, "the value for " + slot.title() + " is an empty Tensor handle; assign a value to it first.", at);
+  if (!is_literal(x) || x.dtype() == slot.declared.dtype) return x;
+  const Literal number = x.node()->number();
+  if (!literal_fits(number, slot.declared.dtype))
+    throw DtypeError(by, slot.title() + " is " + slot.declared.str() + " and the value the number " + format("{}", x.item<double>()) +
+                             ", which that dtype does not hold; cast it.", at);
+  return make_scalar(number, slot.declared.dtype);
+}
+
+Tensor listed(std::initializer_list<Nested> list, const Slot& slot, const char* by, Location at) {
+  try {
+    return Tensor(list, slot.declared.dtype, at);
+  } catch (const DtypeError&) {
+    throw DtypeError(by, slot.title() + " is " + slot.declared.str() + " and the list holds a number that this dtype does not; cast it.", at);
+  }
+}
+
+SlotRef make_slot(Tensor initial, VariableOptions options, Location at) {
+  Spec declared = initial.spec();
+  if (options.shape) declared.shape = *options.shape;
+  return std::make_shared<Slot>(std::move(initial), std::move(declared), std::move(options), at);
+}
+
+}  // namespace
+
+Variable::Variable(FromTensor, Tensor initial, VariableOptions options, Location at) {
+  if (!initial.defined()) throw ValueError("Variable", "the initial value is an empty Tensor handle; assign a value to it first.", at);
+  if (options.dtype && initial.dtype() != *options.dtype) {
+    if (!is_literal(initial))
+      throw DtypeError("Variable", "the initial value is " + initial.spec().str() + " and the dtype asked for " + std::string(name_of(*options.dtype)) +
+                                       "; a tensor keeps its dtype, cast it.", at);
+    const Literal number = initial.node()->number();
+    if (!literal_fits(number, *options.dtype))
+      throw DtypeError("Variable", "the initial number does not fit the dtype asked for, " + std::string(name_of(*options.dtype)) + "; name another dtype or cast.", at);
+    initial = make_scalar(number, *options.dtype);
+  }
+  slot_ = make_slot(std::move(initial), std::move(options), at);
+}
+
+Variable::Variable(ListValue initial, VariableOptions options, Location at) {
+  Tensor value = options.dtype ? Tensor(initial.list, *options.dtype, at) : Tensor(initial.list, at);
+  slot_ = make_slot(std::move(value), std::move(options), at);
+}
+
+const std::shared_ptr<Slot>& Variable::slot() const {
+  if (slot_ == nullptr) throw StateError("Variable", "this handle is empty: another one was made or assigned from it by a move; use that one.", {});
+  return slot_;
+}
+
+Tensor Variable::value(Location at) const { return read(slot(), at); }
+Tensor Variable::read_latest(Location) const { return v0::read_latest(*slot()); }
+
+Variable& Variable::assign(Tensor x, Location at) {
+  x = adapted(std::move(x), *slot(), "assign", at);
+  write(slot_, std::move(x), at, "assign");
+  return *this;
+}
+
+Variable& Variable::change(const char* by, Tensor x, Location at, Tensor (*op)(Tensor, Tensor, Location)) {
+  update(slot(), [&](Tensor old) {
+    if (x.spec() != old.spec()) {
+      slot_->require_fits(by, x.spec(), at);
+      throw ShapeError(by, slot_->title() + " now holds " + old.spec().str() + " and the value is " + x.spec().str() + "; the shapes must agree, nothing is broadcast.", at);
+    }
+    return op(std::move(old), x, at);
+  }, at, by);
+  return *this;
+}
+
+Variable& Variable::assign_add(Tensor x, Location at) {
+  static const Op& row = *find_row("add");
+  x = adapted(std::move(x), *slot(), "assign_add", at);
+  if (update_in_place(*slot_, row, x, at, "assign_add")) return *this;
+  return change("assign_add", std::move(x), at, add);
+}
+
+Variable& Variable::assign_sub(Tensor x, Location at) {
+  static const Op& row = *find_row("subtract");
+  x = adapted(std::move(x), *slot(), "assign_sub", at);
+  if (update_in_place(*slot_, row, x, at, "assign_sub")) return *this;
+  return change("assign_sub", std::move(x), at, subtract);
+}
+
+Variable& Variable::assign(std::initializer_list<Nested> x, Location at) { return assign(listed(x, *slot(), "assign", at), at); }
+Variable& Variable::assign_add(std::initializer_list<Nested> x, Location at) { return assign_add(listed(x, *slot(), "assign_add", at), at); }
+Variable& Variable::assign_sub(std::initializer_list<Nested> x, Location at) { return assign_sub(listed(x, *slot(), "assign_sub", at), at); }
+
+Tensor Variable::count_up_to(std::int64_t limit, Location at) {
+  const Spec& spec = slot()->declared;
+  if ((spec.dtype != i32 && spec.dtype != i64) || spec.shape.rank() != 0)
+    throw DtypeError("count_up_to", slot_->title() + " is " + spec.str() + "; only an i32 or i64 scalar counts.", at);
+  Tensor before;
+  update(slot_, [&](Tensor old) {
+    if (old.item<std::int64_t>() >= limit)
+      throw StateError("count_up_to", slot_->title() + " has reached the limit of " + std::to_string(limit) + "; assign a smaller value to count on.", at);
+    before = old;
+    return add(std::move(old), 1, at);
+  }, at, "count_up_to");
+  return before;
+}
+
+const std::string& Variable::name() const { return slot()->options.name; }
+bool Variable::trainable() const { return slot()->options.trainable; }
+const Spec& Variable::spec() const { return slot()->declared; }
+std::uint64_t Variable::version() const { return slot()->version.load(std::memory_order_acquire); }
+std::uint64_t Variable::id() const { return slot()->id; }
+const std::function<Tensor(const Tensor&)>& Variable::constraint() const { return slot()->options.constraint; }
+Location Variable::made_at() const { return slot()->made_at; }
+
+std::vector<WriteRecord> Variable::history() const {
+  Slot& slot = *this->slot();
+  std::vector<WriteRecord> result;
+  result.reserve(Slot::kRemembered);
+  slot.lock.lock();
+  const std::uint64_t now = slot.version.load(std::memory_order_relaxed);
+  for (std::uint64_t v = now < Slot::kRemembered ? 0 : now - Slot::kRemembered + 1; v <= now; ++v) result.push_back(slot.writes[v % Slot::kRemembered]);
+  slot.lock.unlock();
+  return result;
+}
+
+Variable Variable::clone(Location at) const {
+  VariableOptions options = slot()->options;
+  options.shape = slot_->declared.shape;
+  return Variable(from_tensor, value(at), std::move(options), at);
+}
+
+std::string Variable::str() const {
+  const Slot& slot = *this->slot();
+  const Tensor now = value();
+  const std::string spec = now.spec().str();
+  std::string values = now.str();
+  if (values.ends_with(" " + spec)) values.resize(values.size() - spec.size() - 1);
+  return (slot.options.name.empty() ? std::string("Variable") : "Variable \"" + slot.options.name + "\"") + " " + spec + " = " + values;
+}
+
+std::ostream& operator<<(std::ostream& out, const Variable& v) { return out << v.str(); }
+
+}  // namespace weft::inline v0
