@@ -65,7 +65,7 @@ class WEFT_API VariableSlice {
  private:
   friend class Variable;
   VariableSlice(Variable& of, std::span<const Index> at, Location where);
-  Variable& change(Tensor x, const char* by, Location at);
+  Variable& change(const char* by, Tensor x, Location at, Tensor (*op)(Tensor, Tensor, Location));
   Variable* of_;
   Tensor whole_;  // as it was when the expression was written
   SmallVector<Index, 4> index_;

@@ -57,6 +57,13 @@ void Turn::give(SlotLock& lock) {
   lock.unlock();
 }
 
+bool Turn::awaited(SlotLock& lock) const {
+  lock.lock();
+  const bool any = first_ != nullptr;
+  lock.unlock();
+  return any;
+}
+
 // A woken thread leaves only with the lock in its hands, so whoever wakes it (under the lock) is done with its Waiter by then.
 void Turn::wait_in_line(SlotLock& lock) {
   Waiter self;

@@ -36,6 +36,7 @@ class Turn {
   void take(SlotLock& lock);
   bool try_take(SlotLock& lock);
   void give(SlotLock& lock);
+  bool awaited(SlotLock& lock) const;  // somebody is in line
 
   /// The parts of take and give for whoever holds the lock already.
   bool taken() const { return taken_.load(std::memory_order_relaxed); }
