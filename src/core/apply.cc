@@ -252,6 +252,10 @@ void Interpreter::delegate(Call call, Tensors& outputs) {
   else below_->apply(call, outputs);
 }
 
+Tensor Interpreter::read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) {
+  return below_ == nullptr ? value : below_->read(slot, variable, std::move(value), at);
+}
+
 Interpreter::Scope::Scope(Interpreter* interpreter) : before_(stack_top) { stack_top = interpreter; }
 Interpreter::Scope::~Scope() { stack_top = before_; }
 

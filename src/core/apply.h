@@ -8,6 +8,8 @@
 
 namespace weft::inline v0 {
 
+class Variable;  // of a layer above; passed through
+
 /// One call of an op. The handles in `inputs` belong to the callee: it may move from them.
 struct Call {
   const Op& op;
@@ -22,8 +24,12 @@ class Interpreter {
  public:
   virtual ~Interpreter() = default;
   virtual void apply(Call call, Tensors& outputs) = 0;
+  /// What reading a Variable gives now, if its slot (ids are unique) holds `value`. An interpreter that only looks on first asks the
+  /// one below; every Variable asks top() whenever a program reads it. The default passes on.
+  virtual Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at);
 
   static Interpreter* top();
+  Interpreter* below() const { return below_; }
   void install();
   void remove();  // REQUIRES: installed on this thread
   bool installed() const { return installed_ && !left_; }

@@ -135,6 +135,23 @@ TEST(Apply, AdaptsLiteralsOnceForAllModes) {
   EXPECT_EQ(dtypes.seen, std::vector<DType>({f16, f16}));
 }
 
+// Whoever stands on the stack may answer for a Variable; the default asks the one below, and nobody changes nothing.
+TEST(Apply, ReadsTravelDownTheStack) {
+  class Doubles final : public Interpreter {
+   public:
+    Doubles() { install(); }
+    ~Doubles() override { remove(); }
+    void apply(Call call, Tensors& outputs) override { delegate(call, outputs); }
+    Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) override {
+      return Interpreter::read(slot, variable, std::move(value), at) * static_cast<float>(slot);
+    }
+  } doubles;
+  std::vector<std::string> log;
+  Spy spy(log, "spy");
+  const auto& variable = reinterpret_cast<const Variable&>(log);  // nobody here looks at it
+  EXPECT_EQ(Interpreter::top()->read(2, variable, 3.f, {}).item<float>(), 6.f);
+}
+
 // A real attribute reaches the lanes in their own type, whatever that is.
 TEST(Apply, RealAttributesOfTilesHaveTheTypeOfTheLanes) {
   const Op scale{.name = "scale",
