@@ -10,9 +10,12 @@
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/print.h>
+#include <weft/reflect.h>
 #include <weft/runtime.h>
 #include <weft/shape.h>
 #include <weft/tape.h>
 #include <weft/tensor.h>
 #include <weft/transaction.h>
+#include <weft/tree.h>
 #include <weft/variable.h>
+#include <weft/walk.h>
