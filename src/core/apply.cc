@@ -48,12 +48,19 @@ std::string literal_text(Literal number) {
   return text;
 }
 
+// Whether input i was written as a number. In a list, `stack({x, 1})`, the braces hold a second handle to it for as long as the call takes; a
+// named tensor has a third.
+bool is_number(const Call& call, std::size_t i) {
+  const Node& node = *call.inputs[i].node();
+  return is_literal(call.inputs[i]) || (node.literal && input_of(call.op, i).list && node.count.load(std::memory_order_relaxed) == 2);
+}
+
 // A C++ number beside a tensor takes the tensor's dtype; beside other numbers only, the highest kind wins.
 void adapt_literals(const Call& call) {
   std::size_t literals = 0, leader = call.inputs.size();
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (input_of(call.op, i).type != Input::Type::kCommon) continue;
-    if (is_literal(call.inputs[i])) ++literals;
+    if (is_number(call, i)) ++literals;
     else if (leader == call.inputs.size()) leader = i;
   }
   if (literals == 0) return;
@@ -68,7 +75,7 @@ void adapt_literals(const Call& call) {
     }
   }
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (input_of(call.op, i).type != Input::Type::kCommon || !is_literal(call.inputs[i])) continue;
+    if (input_of(call.op, i).type != Input::Type::kCommon || !is_number(call, i)) continue;
     const Literal number = call.inputs[i].node()->number();
     if (call.inputs[i].dtype() == dtype) continue;
     if (number.kind > kind_of(dtype))

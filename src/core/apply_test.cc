@@ -135,6 +135,16 @@ TEST(Apply, AdaptsLiteralsOnceForAllModes) {
   EXPECT_EQ(dtypes.seen, std::vector<DType>({f16, f16}));
 }
 
+TEST(Apply, LiteralsAdaptInListsAsWell) {
+  const Tensor x(2, f64), two = 2;
+  EXPECT_EQ(stack({x, 1}).spec(), Spec(f64, {2}));
+  EXPECT_EQ(stack({1, x, true}).to_vector<double>(), std::vector<double>({1, 2, 1}));
+  EXPECT_EQ(stack({1, 2.5f}).spec(), Spec(f32, {2}));
+  EXPECT_THROW(stack({x, two}), DtypeError);  // a named tensor has its dtype
+  EXPECT_THROW(stack({two, 1.5f}), DtypeError);
+  EXPECT_THROW(stack({Tensor(1, u8), 300}), DtypeError);
+}
+
 // Whoever stands on the stack may answer for a Variable; the default asks the one below, and nobody changes nothing.
 TEST(Apply, ReadsTravelDownTheStack) {
   class Doubles final : public Interpreter {
