@@ -193,7 +193,9 @@ TEST(ErrorText, OfGradients) {
   EXPECT_TEXT(GradientError, gradient(other, x),
               "gradient: the target does not depend on source f32[2] through differentiable ops; ask for unconnected = zeros or none if that is meant.");
   EXPECT_TEXT(ValueError, gradient(x, x, {.output_gradients = {x, x}}), "gradient: 2 output_gradients for 1 targets; give one for each.");
-  EXPECT_TEXT(ShapeError, gradient(x, x, {.output_gradients = {other}}), "gradient: output_gradients[0] must be f32[2], the target's spec.");
+  EXPECT_TEXT(ShapeError, gradient(x, x, {.output_gradients = {other}}), "gradient: output_gradients[0] must be f32[2], the target's spec, but is f32[1].");
+  EXPECT_TEXT(DtypeError, gradient(x, x, {.output_gradients = {i}}), "gradient: output_gradients[0] must be f32[2], the target's spec, but is i32[2]; cast it.");
+  EXPECT_TEXT(ValueError, gradient(x, x, {.output_gradients = {none}}), "gradient: output_gradients[0] must be f32[2], the target's spec, but is an empty Tensor handle.");
 }
 
 TEST(ErrorText, OfATapeOfAnotherThread) {

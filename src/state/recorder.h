@@ -1,81 +1,97 @@
-// What a tape remembers, and the one reverse-mode algorithm.
+// What a tape does while a program runs, and the one reverse-mode algorithm.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "core/apply.h"
+#include "state/records.h"
 #include <weft/tape.h>
+#include <weft/variable.h>
 
 namespace weft::inline v0 {
 
-/// Values get consecutive ids in the order in which the tape meets them: first the watched ones, then results.
-struct TapeRecord {
-  const Op* op = nullptr;
-  Location at{};
-  std::vector<Attr> attrs{};
-  std::uint32_t inputs = 0;            // so many values are inputs, the rest outputs
-  SmallVector<Tensor, 3> values{};
-  SmallVector<std::int32_t, 3> ids{};  // of the values; -1: not followed
+/// A gradient that a program has given instead of those of its ops: from the gradients of the outputs to those of the inputs.
+using GradientFn = std::function<std::vector<Grad>(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Grad> dys)>;
 
-  std::span<const Tensor> input_values() const { return {values.data(), inputs}; }
-  std::span<const Tensor> output_values() const { return {values.data() + inputs, values.size() - inputs}; }
-  std::span<const std::int32_t> input_ids() const { return {ids.data(), inputs}; }
-  std::span<const std::int32_t> output_ids() const { return {ids.data() + inputs, ids.size() - inputs}; }
-};
-
-/// Records in the order in which they were made. Grows by whole blocks, so a record never moves.
-class TapeRecords {
+class TapeRecorder final : public Interpreter {
  public:
-  TapeRecord& append();
-  void drop_last();
-  std::size_t size() const { return size_; }
-  const TapeRecord& operator[](std::size_t i) const { return blocks_[i / kBlock][i % kBlock]; }
-
- private:
-  static constexpr std::size_t kBlock = 64;
-  std::vector<std::unique_ptr<TapeRecord[]>> blocks_;
-  std::size_t size_ = 0;
-};
-
-/// Maps nodes to ids. Open addressing: a lookup is a hash and, mostly, one comparison. Keys stay valid because the tape holds
-/// every node it has named.
-class NodeIds {
- public:
-  std::int32_t find(const Node* node) const;
-  std::int32_t add(const Node* node);  // its id, a new one if it had none
-  std::int32_t count() const { return count_; }
-
- private:
-  void grow();
-  struct Slot {
-    const Node* node = nullptr;
-    std::int32_t id = -1;
-  };
-  std::vector<Slot> slots_;
-  std::int32_t count_ = 0;
-};
-
-class GradientTape::Recorder final : public Interpreter {
- public:
-  explicit Recorder(TapeOptions options) : persistent(options.persistent) {}
+  explicit TapeRecorder(TapeOptions options) : settings(options) {}
 
   void apply(Call call, Tensors& outputs) override;
+  Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) override;
   void watch(const Tensor& x, Location at);
-  std::vector<Grad> gradients(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources, const GradientOptions& options, Location at);
+  void watch(const Variable& variable, Location at);
+  std::vector<Variable> watched_variables() const;
+  /// Of the Variables of a `tree` those that are unconnected are absent, if the options do not say otherwise.
+  std::vector<Grad> gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& options, Location at, bool tree = false);
+  void require_own_thread(const char* what, Location at) const;
 
-  const bool persistent;
-  bool spent = false;  // a tape that is not persistent has answered
+  bool recording() const { return !stopped && !spent_ && installed(); }
+  bool follows(const Tensor& x) const { return ids_.find(key_of(x)) >= 0; }
+  /// Records that `outputs` were made from `inputs`, one of which it follows, and that `gradient` is the way back.
+  void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::shared_ptr<const GradientFn> gradient);
+
+  const TapeOptions settings;
+  bool stopped = false;  // by its owner: it neither records nor watches
 
  private:
-  void require_own_thread(const char* what, Location at) const;
-  std::vector<Grad> answer(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources, const GradientOptions& options, Location at) const;
-  // One slot for each id: what has arrived at that value so far.
-  std::vector<Grad> reverse(const std::vector<bool>& needed, std::vector<Grad> adjoints) const;
-  std::vector<bool> reachable_from(const std::vector<Tensor>& sources) const;
+  // A Variable that is watched. Each value that was read has an id, which is that of a value without gradient for an integer.
+  struct Read {
+    Tensor slot_value, value;  // what the slot held, and what the program got
+    std::int32_t id;
+  };
+  struct WatchedSlot {
+    Variable variable;
+    SmallVector<Read, 1> reads{};
+  };
+  // Where a path from a source ends, if it does not reach the target as a gradient.
+  struct Cut {
+    bool depends = false;                // the target depends on the source at all
+    const TapeRecord* broken = nullptr;  // and this is the first call on the way through which no gradient flows
+    bool integer() const;                // because its result is not floating
+  };
 
-  NodeIds ids_;
+  static std::uint64_t key_of(const Tensor& x) { return reinterpret_cast<std::uintptr_t>(x.node()); }
+  void apply_unrecorded(Call call, std::span<const std::int32_t> ids, bool known, Tensors& outputs);
+  void record(const Call& call, std::span<Tensor> inputs, std::span<const std::int32_t> ids, Tensors& outputs, bool broken);
+  std::int32_t name_value(const Tensor& x, bool flows) noexcept;
+  WatchedSlot* find_slot(std::uint64_t id);
+  WatchedSlot& add_slot(const Variable& variable);
+
+  struct Question {  // one call of `gradients`
+    const std::vector<Tensor>& targets;
+    std::span<const Source> sources;
+    const GradientOptions& options;
+    Location at;
+    bool tree;
+    Unconnected mode() const { return options.unconnected.value_or(tree ? Unconnected::kNone : Unconnected::kError); }
+  };
+  void check(const Question& question) const;
+  std::vector<Grad> answer(const Question& question) const;
+  SmallVector<std::int32_t, 1> ids_of(const Source& source) const;
+  std::vector<bool> reachable_from(std::span<const std::int32_t> sources) const;
+  // One slot for each id: what has arrived at that value. Those that are not kept are let go once they are used.
+  void reverse(const std::vector<bool>& needed, const std::vector<bool>& kept, std::vector<Grad>& adjoints) const;
+  Grads gradient_of(const TapeRecord& record, std::span<const Grad> dys, std::span<const bool> wanted) const;
+  Grad sum_over_reads(const Source& source, const std::vector<Grad>& adjoints, Location at) const;
+
+  Grad unconnected(const Question& question, const Source& source) const;
+  Cut find_cut(const Question& question, const Source& source) const;
+  [[noreturn]] void explain(const Question& question, const Source& source, const Cut& cut) const;
+  [[noreturn]] void refuse_integer(const Question& question, const Variable& variable) const;
+
+  IdMap ids_;    // of nodes, which stay alive because records and watched_ hold them
+  std::int32_t next_id_ = 0, next_broken_ = -2;
   std::vector<Tensor> watched_;
   TapeRecords records_;
+  std::vector<std::shared_ptr<const GradientFn>> customs_;
+  IdMap slots_by_id_;  // to positions in slots_
+  std::vector<WatchedSlot> slots_;
+  bool spent_ = false;  // a tape that is not persistent has answered
 };
+
+/// 'f32[2]', or 'Variable "w" f32[2]'
+std::string title_of(const Source& source);
 
 }  // namespace weft::inline v0

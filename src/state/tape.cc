@@ -4,24 +4,82 @@
 
 namespace weft::inline v0 {
 
-GradientTape::GradientTape(TapeOptions options) : recorder_(std::make_unique<Recorder>(options)) { recorder_->install(); }
+GradientTape::GradientTape(TapeOptions options, Location at) {
+  detail::with_memory("tape", at, [&] { recorder_ = std::make_unique<TapeRecorder>(options); });
+  recorder_->install();
+}
 
 GradientTape::~GradientTape() { Interpreter::retire(std::move(recorder_)); }
 
-void GradientTape::watch(const Tensor& x, Location at) { recorder_->watch(x, at); }
-
-std::vector<Grad> GradientTape::gradients(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources, GradientOptions options, Location at) {
-  return recorder_->gradients(targets, sources, options, at);
+void GradientTape::watch(const Tensor& x, Location at) {
+  detail::with_memory("watch", at, [&] { recorder_->watch(x, at); });
 }
 
-std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Tensor>& sources, GradientOptions options, Location at) {
-  std::vector<Tensor> result;
-  for (const Grad& grad : gradients({target}, sources, std::move(options), at)) result.push_back(grad.present() ? grad.dense() : Tensor());
-  return result;
+void GradientTape::watch(const Variable& v, Location at) {
+  detail::with_memory("watch", at, [&] { recorder_->watch(v, at); });
+}
+
+void GradientTape::watch(const Sources& sources, Location at) {
+  for (const Source& source : sources.list()) source.tensor() != nullptr ? watch(*source.tensor(), at) : watch(*source.variable(), at);
+}
+
+std::vector<Variable> GradientTape::watched_variables() const {
+  return detail::with_memory("watched_variables", {}, [&] { return recorder_->watched_variables(); });
+}
+
+std::vector<Grad> GradientTape::gradients(const std::vector<Tensor>& targets, const Sources& sources, GradientOptions options, Location at) {
+  return detail::with_memory("gradient", at, [&] { return recorder_->gradients(targets, sources.list(), options, at); });
+}
+
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, const Sources& sources, GradientOptions options, Location at) {
+  return detail::with_memory("gradient", at, [&] {
+    std::vector<Tensor> result;
+    for (const Grad& grad : recorder_->gradients({target}, sources.list(), options, at)) result.push_back(grad.present() ? grad.dense() : Tensor());
+    return result;
+  });
 }
 
 Tensor GradientTape::gradient(const Tensor& target, const Tensor& source, GradientOptions options, Location at) {
-  return gradient(target, std::vector<Tensor>{source}, std::move(options), at)[0];
+  return detail::with_memory("gradient", at, [&] { return gradient(target, Sources{source}, std::move(options), at)[0]; });
+}
+
+Tensor GradientTape::gradient(const Tensor& target, const Variable& source, GradientOptions options, Location at) {
+  return detail::with_memory("gradient", at, [&] { return gradient(target, Sources{source}, std::move(options), at)[0]; });
+}
+
+Gradients GradientTape::gradient_of_variables(const Tensor& target, const NamedVariables& variables, GradientOptions options, Location at) {
+  return detail::with_memory("gradient", at, [&] {
+    const std::vector<Source> sources(variables.values().begin(), variables.values().end());
+    return variables.with(recorder_->gradients({target}, sources, options, at, true));
+  });
+}
+
+bool GradientTape::recording() const { return recorder_->recording(); }
+
+void GradientTape::stop(Location at) {
+  recorder_->require_own_thread("stop", at);
+  if (!recording()) throw StateError("stop", "this tape does not record; resume it first.", at);
+  recorder_->stopped = true;
+}
+
+void GradientTape::resume(Location at) {
+  recorder_->require_own_thread("resume", at);
+  if (recording()) throw StateError("resume", "this tape records already; stop it first.", at);
+  if (!recorder_->installed()) throw StateError("resume", "this tape has answered, or its thread has ended; reset it to record anew.", at);
+  recorder_->stopped = false;
+}
+
+void GradientTape::resume_after_stop() noexcept { recorder_->stopped = false; }
+
+void GradientTape::reset(Location at) {
+  recorder_->require_own_thread("reset", at);
+  detail::with_memory("reset", at, [&] {
+    auto fresh = std::make_unique<TapeRecorder>(recorder_->settings);
+    fresh->stopped = recorder_->stopped;
+    std::swap(fresh, recorder_);
+    Interpreter::retire(std::move(fresh));
+  });
+  recorder_->install();
 }
 
 }  // namespace weft::inline v0

@@ -62,7 +62,11 @@ const std::shared_ptr<Slot>& Variable::slot() const {
   return slot_;
 }
 
-Tensor Variable::value(Location at) const { return read(slot(), at); }
+Tensor Variable::value(Location at) const {
+  Tensor now = read(slot(), at);
+  Interpreter* const top = Interpreter::top();
+  return top == nullptr ? now : top->read(slot_->id, *this, std::move(now), at);
+}
 Tensor Variable::read_latest(Location) const { return v0::read_latest(*slot()); }
 
 Variable& Variable::assign(Tensor x, Location at) {
@@ -141,7 +145,7 @@ Variable Variable::clone(Location at) const {
 
 std::string Variable::str() const {
   const Slot& slot = *this->slot();
-  const Tensor now = value();
+  const Tensor now = read(this->slot(), {});  // showing it is no use of it that a tape should see
   const std::string spec = now.spec().str();
   std::string values = now.str();
   if (values.ends_with(" " + spec)) values.resize(values.size() - spec.size() - 1);
