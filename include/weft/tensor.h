@@ -15,6 +15,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <weft/dtype.h>
@@ -97,8 +98,14 @@ class WEFT_API Tensor {
   Tensor(const Tensor& other) noexcept;
   Tensor(Tensor&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
   Tensor& operator=(const Tensor& other) noexcept;
-  Tensor& operator=(Tensor&& other) noexcept;
-  ~Tensor();
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor taken(std::move(other));  // the old value goes with `taken`, not on in `other`
+    std::swap(node_, taken.node_);
+    return *this;
+  }
+  ~Tensor() {
+    if (node_ != nullptr) release();  // most handles that end have been moved from
+  }
 
   bool defined() const { return node_ != nullptr; }
   bool is_concrete() const;    ///< it has a value now; a symbolic one only has a Spec
@@ -152,6 +159,7 @@ class WEFT_API Tensor {
   Tensor(Literal value, DType dtype, Location at);
   Tensor(const void* values, std::size_t count, DType dtype, Shape shape, Location at);
   const void* raw_data(DType dtype, Location at) const;
+  void release() noexcept;
   template <class V, class A>
   static void flatten(const std::vector<V>& rows, Shape& shape, int depth, std::vector<A>& flat, Location at);
 

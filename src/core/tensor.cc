@@ -202,13 +202,9 @@ Tensor::Tensor(const Tensor& other) noexcept : node_(other.node_) {
   if (node_ != nullptr) node_->count.fetch_add(1, std::memory_order_relaxed);
 }
 Tensor& Tensor::operator=(const Tensor& other) noexcept { return *this = Tensor(other); }
-Tensor& Tensor::operator=(Tensor&& other) noexcept {
-  Tensor taken(std::move(other));  // the old value goes with `taken`, not on in `other`
-  std::swap(node_, taken.node_);
-  return *this;
-}
-Tensor::~Tensor() {
-  if (node_ != nullptr && node_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
+// Who has the only handle needs no atomic change: nobody else can make a second one.
+void Tensor::release() noexcept {
+  if (node_->count.load(std::memory_order_acquire) == 1 || node_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
 }
 
 bool Tensor::is_concrete() const { return !require_defined(node_).symbolic; }
