@@ -9,6 +9,7 @@ if(tests)
   add_executable(weft_tests ${tests})
   target_link_libraries(weft_tests PRIVATE weft_flags weft_static GTest::gtest_main nlohmann_json::nlohmann_json)
   target_include_directories(weft_tests PRIVATE src .)  # "core/op.h" and "tests/support.h"
+  target_link_options(weft_tests PRIVATE -Wl,--wrap=aligned_alloc)  # so that it can fail: tests/failing_memory.h
   target_compile_definitions(weft_tests PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
   # One program is cheap to link; a process per test would cost more than the tests. Each shard leaves its results in

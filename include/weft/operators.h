@@ -12,8 +12,8 @@ namespace weft::inline v0 {
 template <class V>
 concept ReadsAsTensor = V::reads_as_tensor && requires(const V& v, Location at) { { v.value(at) } -> std::same_as<Tensor>; };
 
-/// One side of an operator: borrows a Tensor or what reads as one, or holds a number. Lives only during the expression. A temporary is used up, so
-/// that the result may take its memory.
+/// One side of an operator: borrows a Tensor or what reads as one, or holds a number. Lives only during the expression. A temporary is
+/// used up, so that the result may take its memory.
 class WEFT_API Operand {
  public:
   template <ReadsAsTensor V>

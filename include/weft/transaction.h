@@ -7,13 +7,14 @@
 //     to.assign_add(amount);
 //   });
 //
-// A block reads one consistent snapshot, sees its own writes in program order, and publishes all of them when it ends, or none if it throws.
-// Others see either nothing of it or everything. A lone `assign` outside of a block is a block of one line.
+// A block reads one consistent snapshot, sees its own writes in program order, and publishes all of them when it ends, or none if it
+// throws. Others see either nothing of it or everything. A lone `assign` outside of a block is a block of one line.
 //
-// Isolation: what a block writes must not have changed since it read it; if it has, the block runs again (the body may therefore run more than
-// once), after three failures with its Variables reserved, so that it ends. What it only reads may change meanwhile (snapshot isolation:
-// two blocks that each read what the other writes may both succeed) unless validate_reads is set.
-// Blocks nest: an inner block is part of the outer one, but if it throws, it is undone to its own beginning even if the exception is caught.
+// Isolation: what a block writes must not have changed since it read it; if it has, the block runs again (the body may therefore run more
+// than once), after three failures with its Variables reserved, so that it ends. What it only reads may change meanwhile (snapshot
+// isolation: two blocks that each read what the other writes may both succeed) unless validate_reads is set.
+// Blocks nest: an inner block is part of the outer one, but if it throws, it is undone to its own beginning even if the exception is
+// caught.
 //
 // Thread safety: a block belongs to the thread that runs it; other threads, also those it starts, see published values only.
 // Waiting inside a block for another thread that writes the same Variables may never end.

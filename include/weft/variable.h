@@ -29,7 +29,7 @@ struct VariableOptions {
   std::string name = {};            ///< messages say the creating line if it is empty; need not be unique
   bool trainable = true;            ///< whether tapes follow it and optimizers change it
   std::optional<DType> dtype = {};  ///< of a number or list given as the initial value; of a Tensor it must be its own
-  std::optional<Shape> shape = {};  ///< declared: sizes that are kUnknown here may change with an assignment. Default: that of the initial value
+  std::optional<Shape> shape = {};  ///< declared: sizes that are kUnknown may change with an assignment. Default: the initial value's
   std::function<Tensor(const Tensor&)> constraint = {};  ///< applied by optimizers to what they have computed
 };
 
@@ -76,8 +76,8 @@ class WEFT_API Variable {
  public:
   static constexpr bool reads_as_tensor = true;
 
-  /// Variable{3} is a scalar, Variable{{1.f, 2.f}} a vector, Variable{tensor} takes the tensor's Spec. Throws DtypeError, ShapeError for an initial value that
-  /// does not fit the options.
+  /// Variable{3} is a scalar, Variable{{1.f, 2.f}} a vector, Variable{tensor} takes the tensor's Spec. Throws DtypeError, ShapeError for
+  /// an initial value that does not fit the options.
   template <Scalar A>
   explicit Variable(A initial, VariableOptions options = {}, Location at = Location::here())
       : Variable(from_tensor, Tensor(initial, at), std::move(options), at) {}
@@ -126,8 +126,8 @@ class WEFT_API Variable {
     return value(first.where).index(list, first.where);
   }
 
-  /// Rows: v[indices[k]] op= updates[k], for k in order, so rows named twice are changed twice. updates has the shape of indices followed by that of
-  /// a row, or is a number. Throws IndexError, ShapeError, DtypeError.
+  /// Rows: v[indices[k]] op= updates[k], for k in order, so rows named twice are changed twice. updates has the shape of indices followed
+  /// by that of a row, or is a number. Throws IndexError, ShapeError, DtypeError.
   Variable& scatter_update(Tensor indices, Tensor updates, Location at = Location::here());
   Variable& scatter_add(Tensor indices, Tensor updates, Location at = Location::here());
   Variable& scatter_sub(Tensor indices, Tensor updates, Location at = Location::here());

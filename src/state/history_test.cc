@@ -1,8 +1,9 @@
-// Histories of real threads: what they did and saw, with the order of beginnings and ends, must be explained by operations that happen one after
-// the other, each at a moment between its beginning and its end.
+// Histories of real threads: what they did and saw, with the order of beginnings and ends, must be explained by operations that happen
+// one after the other, each at a moment between its beginning and its end.
 //
-// A read, a snapshot, a lone write, a call that takes its turns first and a block that writes all it reads (or validates its reads) happen at one
-// moment. A block that reads more than it writes has two: its snapshot, and its publication, between which nobody writes what it writes.
+// A read, a snapshot, a lone write, a call that takes its turns first and a block that writes all it reads (or validates its reads)
+// happen at one moment. A block that reads more than it writes has two: its snapshot, and its publication, between which nobody writes
+// what it writes.
 //
 // 1,000 histories of 8 threads x 200 operations; WEFT_TEST_SCALE=small makes 20.
 #include <gtest/gtest.h>
@@ -107,7 +108,8 @@ std::string explain(const History& history, const Values& first) {
       }
     }
     pending[ending] = nullptr;
-    if (done.empty()) return "operation " + std::to_string(event.op - history[ending].data()) + " of thread " + std::to_string(ending) + " fits no order";
+    if (done.empty()) return "operation " + std::to_string(event.op - history[ending].data()) + " of thread " + std::to_string(ending) +
+        " fits no order";
     std::sort(done.begin(), done.end());
     done.erase(std::unique(done.begin(), done.end()), done.end());
     now = std::move(done);

@@ -31,7 +31,8 @@ std::string Slot::title() const {
 
 void Slot::require_fits(const char* by, const Spec& spec, Location at) const {
   if (spec.dtype != declared.dtype)
-    throw DtypeError(by, title() + " is " + declared.str() + " and the value " + spec.str() + "; a Variable keeps its dtype, cast the value.", at);
+    throw DtypeError(by, title() + " is " + declared.str() + " and the value " + spec.str() +
+        "; a Variable keeps its dtype, cast the value.", at);
   if (!fits(declared.shape, spec.shape))
     throw ShapeError(by, title() + " is " + declared.str() + " and the value " + spec.str() +
                              "; the shapes must agree (nothing is broadcast), or the Variable be declared with sizes that may change.", at);
@@ -39,11 +40,13 @@ void Slot::require_fits(const char* by, const Spec& spec, Location at) const {
 
 Tensor with_own_node(Tensor x, const char* by, Location at) {
   if (!x.defined()) throw ValueError(by, "the value is an empty Tensor handle; assign a value to it first.", at);
-  const Node& node = *x.node();
+  Node& node = *x.node();
   if (node.symbolic)
-    throw TraceError(by, "the value " + x.spec().str() + " was made while tracing and does not exist outside; return it from the traced function.", at);
-  const bool own = node.count.load(std::memory_order_acquire) == 1 && !node.literal;
-  return own ? x : make_view(x, x.shape());
+    throw TraceError(by, "the value " + x.spec().str() +
+        " was made while tracing and does not exist outside; return it from the traced function.", at);
+  if (node.count.load(std::memory_order_acquire) != 1) return make_view(x, x.shape());
+  node.literal = false;  // a value from here on
+  return x;
 }
 
 std::string place_text(Location at) {

@@ -12,11 +12,12 @@ namespace weft::inline v0 {
 /// One value, its version, and who wrote it last.
 ///
 /// Invariants:
-///   - The words below `lock` change only under it; `version` may be looked at without, then a value that was seen once may have changed since.
+///   - The words below `lock` change only under it; `version` may be looked at without, then a value that was seen once may have changed
+///     since.
 ///   - A new value comes from the holder of the turn, or from somebody who found the turn free and never let go of the lock.
 ///   - The Node of `value` belongs to this slot: no other slot has it. Whoever else holds it has read it here.
-///   - The bytes of `value` change only under the lock, while the slot holds the only handle to its Node and the only count of its buffer: then
-///     nobody has read them who could look again.
+///   - The bytes of `value` change only under the lock, while the slot holds the only handle to its Node and the only count of its
+///     buffer: then nobody has read them who could look again.
 struct Slot {
   Slot(Tensor initial, Spec declared, VariableOptions options, Location at);
   ~Slot() = default;
@@ -39,7 +40,8 @@ struct Slot {
   const VariableOptions options;
   const Location made_at;
 
-  /// The one way in which a value becomes visible; `value` leaves with the old one. REQUIRES: locked; `value` has a Node of its own and fits.
+  /// The one way in which a value becomes visible; `value` leaves with the old one. REQUIRES: locked; `value` has a Node of its own and
+  /// fits.
   void install(Tensor& fresh, const WriteRecord& write) noexcept {
     std::swap(value, fresh);
     remember(write);

@@ -26,6 +26,10 @@ void publish_alone(Slot& slot, Tensor& fresh, const WriteRecord& write) {
   slot.lock.unlock();
 }
 
+[[noreturn]] void no_memory(const Slot& slot, const char* by, Location at) {
+  throw OutOfMemoryError(by, "there is no memory for the new value of " + slot.title() + "; it has not changed.", at);
+}
+
 // The write that came after version `seen`, or the oldest since that is remembered. REQUIRES: locked.
 WriteRecord first_write_after(const Slot& slot, std::uint64_t seen) {
   const std::uint64_t now = slot.version.load(std::memory_order_relaxed);
@@ -72,19 +76,26 @@ void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
 }
 
 void write(const SlotRef& slot, Tensor value, Location at, const char* by) {
-  if (current_transaction != nullptr) return current_transaction->write(slot, std::move(value), at, by);
-  value = with_own_node(std::move(value), by, at);
-  slot->require_fits(by, value.spec(), at);
+  try {
+    if (current_transaction != nullptr) return current_transaction->write(slot, std::move(value), at, by);
+    value = with_own_node(std::move(value), by, at);
+    slot->require_fits(by, value.spec(), at);
+  } catch (const std::bad_alloc&) {
+    no_memory(*slot, by, at);
+  }
   publish_alone(*slot, value, {.step = -1, .by = by, .at = at});
 }
 
 void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, const char* by) {
-  if (Transaction* t = current_transaction) return t->write(slot, f(t->read(slot, at)), at, by);
+  if (Transaction* t = current_transaction) return write(slot, f(t->read(slot, at)), at, by);
   slot->turn.take(slot->lock);
   Tensor fresh;
   try {
     fresh = with_own_node(f(read_latest(*slot)), by, at);
     slot->require_fits(by, fresh.spec(), at);
+  } catch (const std::bad_alloc&) {
+    slot->turn.give(slot->lock);
+    no_memory(*slot, by, at);
   } catch (...) {
     slot->turn.give(slot->lock);
     throw;
@@ -192,7 +203,8 @@ void Transaction::throw_conflict(Location at) const {
   const WriteRecord& theirs = conflict_.theirs;
   const Location mine = conflict_.mine.line != 0 ? conflict_.mine : at;  // a conversion to Tensor does not know its line
   throw ConflictError("atomically", conflict_.slot->title() + ", " + (conflict_.wrote ? "written" : "read") + " at " + place_text(mine) +
-                          ", was changed meanwhile by " + theirs.by + " at " + place_text(theirs.at) + "; run the block again, or allow more retries.", at);
+                          ", was changed meanwhile by " + theirs.by + " at " + place_text(theirs.at) +
+                          "; run the block again, or allow more retries.", at);
 }
 
 Tensor Transaction::read(const SlotRef& slot, Location at) {
@@ -255,10 +267,10 @@ void Transaction::give_turns() noexcept {
 bool Transaction::take_turns(std::span<Entry* const> writes) {
   turns_.reserve(turns_.size() + writes.size());
   const std::uint64_t last = turns_.empty() ? 0 : turns_.back()->id;  // beyond it, waiting is in order
-  const std::size_t held = turns_.size();
+  const auto held = turns_.end();  // stays valid: there is room
   for (Entry* entry : writes) {
     Slot* const slot = entry->slot.get();
-    if (std::find(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(held), slot) != turns_.begin() + static_cast<std::ptrdiff_t>(held)) continue;
+    if (std::find(turns_.begin(), held, slot) != held) continue;
     if (slot->id > last) slot->turn.take(slot->lock);
     else if (!slot->turn.try_take(slot->lock)) return false;
     turns_.push_back(slot);
@@ -367,7 +379,11 @@ void run_block(void (*body)(void*), void* context, AtomicOptions options, Locati
     } catch (...) {
       if (!t.in_conflict()) throw;  // otherwise: whatever it is, it comes of a block that cannot go on
     }
-    if (t.commit(t.validates_reads)) return;
+    try {
+      if (t.commit(t.validates_reads)) return;
+    } catch (const std::bad_alloc&) {
+      throw OutOfMemoryError("atomically", "there is no memory to publish what the block has written; nothing has changed.", at);
+    }
     if (options.retry >= 0 && failures >= options.retry && t.in_conflict()) t.throw_conflict(at);
   }
 }

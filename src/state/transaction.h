@@ -1,13 +1,14 @@
 // The commit protocol: how reads and writes of slots become transactions.
 //
-// Outside of a transaction a read takes the slot's lock for a moment, and a write takes the turn, computes, and installs its value under the lock. A
-// transaction collects reads and writes of its thread; in the end it takes the turns of what it wrote, locks those slots, looks whether they are as
-// it saw them, and installs all values before it unlocks any.
+// Outside of a transaction a read takes the slot's lock for a moment, and a write takes the turn, computes, and installs its value under
+// the lock. A transaction collects reads and writes of its thread; in the end it takes the turns of what it wrote, locks those slots,
+// looks whether they are as it saw them, and installs all values before it unlocks any.
 //
 // Why it holds (tests/commit_model_test.cc tries every interleaving of small cases):
 //   - Turns and locks are taken in the order of slot ids; a turn out of order is only tried for. So there is no deadlock.
 //   - All locks of a publication are held together, and all of a common read, so none sees half of the other.
-//   - A later read of a transaction is checked against the earlier ones: if those have their versions still, all of them held at that moment.
+//   - A later read of a transaction is checked against the earlier ones: if those have their versions still, all of them held at that
+//     moment.
 //   - Nothing between the first lock and the last unlock can throw: values and lists are made before.
 #pragma once
 
@@ -45,8 +46,8 @@ void read_together(std::span<const SlotRef> slots, std::span<Tensor> values);
 void write(const SlotRef& slot, Tensor value, Location at, const char* by);
 /// value = f(value) with nobody's write between. f may run ops but is not run again; what it throws leaves the slot as it was.
 void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, const char* by);
-/// The same for a pointwise row of two inputs, value = op(value, x), in place if nobody can tell. Returns false, having done nothing, unless the case
-/// is the simple one: no transaction, no interpreter, a small dense value of x's Spec. `op` has no attributes.
+/// The same for a pointwise row of two inputs, value = op(value, x), in place if nobody can tell. Returns false, having done nothing,
+/// unless the case is the simple one: no transaction, no interpreter, a small dense value of x's Spec. `op` has no attributes.
 bool update_in_place(Slot& slot, const Op& op, const Tensor& x, Location at, const char* by);
 
 /// The transaction of a block that runs now. Belongs to its thread.
@@ -139,7 +140,8 @@ class Transaction {
   Conflict conflict_;
 };
 
-/// A transaction that knows what it will write, and cannot conflict: it takes the turns, then its snapshot. Inside atomically it is part of the block.
+/// A transaction that knows what it will write, and cannot conflict: it takes the turns, then its snapshot. Inside atomically it is part
+/// of the block.
 ///
 ///   WriteTransaction step(slots, {}, at, "Adam");
 ///   step.value(0) = ...;            // may throw: then nothing has happened
@@ -164,7 +166,8 @@ class WriteTransaction {
   };
   /// Publishes new values of the old Specs that `kernel` computes from the old ones, all of them at one moment. Values that nobody else
   /// holds, and that are small or not read by other threads lately, change in place, and readers of those wait for the kernel.
-  /// REQUIRES: the kernel throws nothing; no slot is named twice; all of value(i) are as they were. Throws OutOfMemoryError before the kernel runs.
+  /// REQUIRES: the kernel throws nothing; no slot is named twice; all of value(i) are as they were. Throws OutOfMemoryError before the
+  /// kernel runs.
   void publish_in_place(FunctionRef<void(std::span<const Place>)> kernel);
 
  private:

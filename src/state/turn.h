@@ -1,7 +1,7 @@
 // The two locks of a Variable: one for a moment, one for a call.
 //
-// Every word that threads share is guarded by a SlotLock, held for some dozen instructions (or, marked as long, for one kernel that works in
-// place). A Turn lasts as long as the call that writes: calls that write the same Variable come one after the other, readers do not
+// Every word that threads share is guarded by a SlotLock, held for some dozen instructions (or, marked as long, for one kernel that works
+// in place). A Turn lasts as long as the call that writes: calls that write the same Variable come one after the other, readers do not
 // notice. A Turn has no lock of its own: its words belong to the SlotLock of its slot.
 #pragma once
 

@@ -107,7 +107,8 @@ std::string explore(Fault fault) {
 TEST(Turn, LosesNobodyInAnyInterleaving) { EXPECT_EQ(explore(Fault::kNone), ""); }
 
 TEST(Turn, FaultsAreFound) {
-  for (Fault fault : {Fault::kGiveWakesNobody, Fault::kLoserIsForgotten, Fault::kHandedButFree, Fault::kFirstStaysInLine, Fault::kLoserDoesNotSleep})
+  for (Fault fault : {Fault::kGiveWakesNobody, Fault::kLoserIsForgotten, Fault::kHandedButFree, Fault::kFirstStaysInLine,
+      Fault::kLoserDoesNotSleep})
     EXPECT_NE(explore(fault), "") << static_cast<int>(fault);
 }
 

@@ -26,7 +26,8 @@ Tensor listed(std::initializer_list<Nested> list, const Slot& slot, const char* 
   try {
     return Tensor(list, slot.declared.dtype, at);
   } catch (const DtypeError&) {
-    throw DtypeError(by, slot.title() + " is " + slot.declared.str() + " and the list holds a number that this dtype does not; cast it.", at);
+    throw DtypeError(by, slot.title() + " is " + slot.declared.str() +
+                             " and the list holds a number that this dtype does not; cast it.", at);
   }
 }
 
@@ -42,11 +43,12 @@ Variable::Variable(FromTensor, Tensor initial, VariableOptions options, Location
   if (!initial.defined()) throw ValueError("Variable", "the initial value is an empty Tensor handle; assign a value to it first.", at);
   if (options.dtype && initial.dtype() != *options.dtype) {
     if (!is_literal(initial))
-      throw DtypeError("Variable", "the initial value is " + initial.spec().str() + " and the dtype asked for " + std::string(name_of(*options.dtype)) +
-                                       "; a tensor keeps its dtype, cast it.", at);
+      throw DtypeError("Variable", "the initial value is " + initial.spec().str() + " and the dtype asked for " +
+          std::string(name_of(*options.dtype)) + "; a tensor keeps its dtype, cast it.", at);
     const Literal number = initial.node()->number();
     if (!literal_fits(number, *options.dtype))
-      throw DtypeError("Variable", "the initial number does not fit the dtype asked for, " + std::string(name_of(*options.dtype)) + "; name another dtype or cast.", at);
+      throw DtypeError("Variable", "the initial number does not fit the dtype asked for, " + std::string(name_of(*options.dtype)) +
+          "; name another dtype or cast.", at);
     initial = make_scalar(number, *options.dtype);
   }
   slot_ = make_slot(std::move(initial), std::move(options), at);
@@ -58,13 +60,14 @@ Variable::Variable(ListValue initial, VariableOptions options, Location at) {
 }
 
 const std::shared_ptr<Slot>& Variable::slot() const {
-  if (slot_ == nullptr) throw StateError("Variable", "this handle is empty: another one was made or assigned from it by a move; use that one.", {});
+  if (slot_ == nullptr)
+    throw StateError("Variable", "this handle is empty: another one was made or assigned from it by a move; use that one.", {});
   return slot_;
 }
 
 Tensor Variable::value(Location at) const {
   Tensor now = read(slot(), at);
-  Interpreter* const top = Interpreter::top();
+  Interpreter* const top = Interpreter::top();  // tapes follow what was read, tracers give a symbol for it
   return top == nullptr ? now : top->read(slot_->id, *this, std::move(now), at);
 }
 Tensor Variable::read_latest(Location) const { return v0::read_latest(*slot()); }
@@ -79,7 +82,8 @@ Variable& Variable::change(const char* by, Tensor x, Location at, Tensor (*op)(T
   update(slot(), [&](Tensor old) {
     if (x.spec() != old.spec()) {
       slot_->require_fits(by, x.spec(), at);
-      throw ShapeError(by, slot_->title() + " now holds " + old.spec().str() + " and the value is " + x.spec().str() + "; the shapes must agree, nothing is broadcast.", at);
+      throw ShapeError(by, slot_->title() + " now holds " + old.spec().str() + " and the value is " + x.spec().str() +
+          "; the shapes must agree, nothing is broadcast.", at);
     }
     return op(std::move(old), x, at);
   }, at, by);
@@ -101,8 +105,12 @@ Variable& Variable::assign_sub(Tensor x, Location at) {
 }
 
 Variable& Variable::assign(std::initializer_list<Nested> x, Location at) { return assign(listed(x, *slot(), "assign", at), at); }
-Variable& Variable::assign_add(std::initializer_list<Nested> x, Location at) { return assign_add(listed(x, *slot(), "assign_add", at), at); }
-Variable& Variable::assign_sub(std::initializer_list<Nested> x, Location at) { return assign_sub(listed(x, *slot(), "assign_sub", at), at); }
+Variable& Variable::assign_add(std::initializer_list<Nested> x, Location at) {
+  return assign_add(listed(x, *slot(), "assign_add", at), at);
+}
+Variable& Variable::assign_sub(std::initializer_list<Nested> x, Location at) {
+  return assign_sub(listed(x, *slot(), "assign_sub", at), at);
+}
 
 Tensor Variable::count_up_to(std::int64_t limit, Location at) {
   const Spec& spec = slot()->declared;
@@ -111,7 +119,8 @@ Tensor Variable::count_up_to(std::int64_t limit, Location at) {
   Tensor before;
   update(slot_, [&](Tensor old) {
     if (old.item<std::int64_t>() >= limit)
-      throw StateError("count_up_to", slot_->title() + " has reached the limit of " + std::to_string(limit) + "; assign a smaller value to count on.", at);
+      throw StateError("count_up_to", slot_->title() + " has reached the limit of " + std::to_string(limit) +
+          "; assign a smaller value to count on.", at);
     before = old;
     return add(std::move(old), 1, at);
   }, at, "count_up_to");
@@ -132,7 +141,8 @@ std::vector<WriteRecord> Variable::history() const {
   result.reserve(Slot::kRemembered);
   slot.lock.lock();
   const std::uint64_t now = slot.version.load(std::memory_order_relaxed);
-  for (std::uint64_t v = now < Slot::kRemembered ? 0 : now - Slot::kRemembered + 1; v <= now; ++v) result.push_back(slot.writes[v % Slot::kRemembered]);
+  const std::uint64_t oldest = now < Slot::kRemembered ? 0 : now - Slot::kRemembered + 1;
+  for (std::uint64_t v = oldest; v <= now; ++v) result.push_back(slot.writes[v % Slot::kRemembered]);
   slot.lock.unlock();
   return result;
 }

@@ -31,8 +31,8 @@ Tensor in_name_of(const Slot& slot, const char* by, Location at, const F& f) {
   }
 }
 
-// A number becomes the Variable's dtype beside it: `like` is of that dtype.
-Tensor of_dtype(Tensor x, const Tensor& like) {
+// A number becomes the Variable's dtype beside it: `like` is of that dtype. By reference, since a second handle makes a number a value.
+Tensor of_dtype(const Tensor& x, const Tensor& like) {
   if (!x.defined() || !is_literal(x) || x.dtype() == like.dtype()) return x;
   const Literal number = x.node()->number();
   if (!literal_fits(number, like.dtype()))
@@ -49,8 +49,9 @@ Tensor repeated(Tensor x, const Shape& shape, Location at) {
 Tensor with_slice(const Tensor& whole, Tensor x, std::span<const Index> index, Location at) {
   const IndexLists lists = index_lists(index);
   const StridedSliceOptions& o = lists.options;
-  const StridedSliceGradOptions same{.strides = o.strides, .begin_mask = o.begin_mask, .end_mask = o.end_mask, .ellipsis_mask = o.ellipsis_mask,
-                                     .new_axis_mask = o.new_axis_mask, .shrink_axis_mask = o.shrink_axis_mask};
+  const StridedSliceGradOptions same{.strides = o.strides, .begin_mask = o.begin_mask, .end_mask = o.end_mask,
+                                     .ellipsis_mask = o.ellipsis_mask, .new_axis_mask = o.new_axis_mask,
+                                     .shrink_axis_mask = o.shrink_axis_mask};
   const Tensor named = strided_slice_grad(fill(x.shape(), true), whole, lists.begin, lists.end, same, at);
   return where(named, strided_slice_grad(std::move(x), whole, lists.begin, lists.end, same, at), whole, at);
 }
@@ -67,10 +68,14 @@ Shape updates_shape(const Shape& indices, const Shape& whole, int skipped) {
 Tensor products(const Tensor& whole, const Tensor& indices, Tensor updates, Location at) {
   gather(whole, indices, {}, at);  // refuses what is out of range, which segments would drop
   if (updates.shape() != updates_shape(indices.shape(), whole.shape(), 1))
-    throw ShapeError("", "updates is " + updates.spec().str() + " and must be " + updates_shape(indices.shape(), whole.shape(), 1).str() + ", a row for each index.", at);
+    throw ShapeError("", "updates is " + updates.spec().str() + " and must be " + updates_shape(indices.shape(), whole.shape(), 1).str() +
+        ", a row for each index.", at);
   return unsorted_segment_prod(std::move(updates), indices, whole.shape()[0], at);
 }
-Tensor multiply_rows(Tensor whole, Tensor indices, Tensor updates, Location at) { return multiply(whole, products(whole, indices, std::move(updates), at), at); }
+Tensor multiply_rows(Tensor whole, Tensor indices, Tensor updates, Location at) {
+  Tensor by = products(whole, indices, std::move(updates), at);
+  return multiply(std::move(whole), std::move(by), at);
+}
 Tensor divide_rows(Tensor whole, Tensor indices, Tensor updates, Location at) {
   Tensor by = products(whole, indices, std::move(updates), at);
   return is_floating(whole.dtype()) ? divide(std::move(whole), std::move(by), at) : truncatediv(std::move(whole), std::move(by), at);
@@ -98,7 +103,8 @@ Variable& VariableSlice::change(const char* by, Tensor x, Location at, Tensor (*
       Tensor fresh = repeated(of_dtype(x, old), old.shape(), at);
       if (!fresh.defined()) throw ValueError("", "the value is an empty Tensor handle; assign a value to it first.", at);
       if (fresh.spec() != old.spec()) {
-        const std::string sentence = "the slice is " + old.spec().str() + " and the value " + fresh.spec().str() + "; they must agree, nothing but a number is repeated.";
+        const std::string sentence = "the slice is " + old.spec().str() + " and the value " + fresh.spec().str() +
+            "; they must agree, nothing but a number is repeated.";
         if (fresh.dtype() != old.dtype()) throw DtypeError("", sentence, at);
         throw ShapeError("", sentence, at);
       }
@@ -112,16 +118,24 @@ Variable& VariableSlice::change(const char* by, Tensor x, Location at, Tensor (*
 Variable& VariableSlice::assign(Tensor x, Location at) && { return change("assign", std::move(x), at, nullptr); }
 Variable& VariableSlice::assign_add(Tensor x, Location at) && { return change("assign_add", std::move(x), at, add); }
 Variable& VariableSlice::assign_sub(Tensor x, Location at) && { return change("assign_sub", std::move(x), at, subtract); }
-Variable& VariableSlice::assign(std::initializer_list<Nested> x, Location at) && { return change("assign", Tensor(x, of_->dtype(), at), at, nullptr); }
-Variable& VariableSlice::assign_add(std::initializer_list<Nested> x, Location at) && { return change("assign_add", Tensor(x, of_->dtype(), at), at, add); }
-Variable& VariableSlice::assign_sub(std::initializer_list<Nested> x, Location at) && { return change("assign_sub", Tensor(x, of_->dtype(), at), at, subtract); }
+Variable& VariableSlice::assign(std::initializer_list<Nested> x, Location at) && {
+  return change("assign", Tensor(x, of_->dtype(), at), at, nullptr);
+}
+Variable& VariableSlice::assign_add(std::initializer_list<Nested> x, Location at) && {
+  return change("assign_add", Tensor(x, of_->dtype(), at), at, add);
+}
+Variable& VariableSlice::assign_sub(std::initializer_list<Nested> x, Location at) && {
+  return change("assign_sub", Tensor(x, of_->dtype(), at), at, subtract);
+}
 
 // --- scatters ---
 
-Variable& Variable::scatter(const char* by, Tensor indices, Tensor updates, Location at, bool rows, Tensor (*op)(Tensor, Tensor, Tensor, Location)) {
+Variable& Variable::scatter(const char* by, Tensor indices, Tensor updates, Location at, bool rows,
+                            Tensor (*op)(Tensor, Tensor, Tensor, Location)) {
   update(slot(), [&](Tensor whole) {
     return in_name_of(*slot_, by, at, [&] {
-      if (!indices.defined() || !updates.defined()) throw ValueError("", "indices or updates is an empty Tensor handle; assign a value to it first.", at);
+      if (!indices.defined() || !updates.defined())
+        throw ValueError("", "indices or updates is an empty Tensor handle; assign a value to it first.", at);
       if (whole.rank() == 0) throw ShapeError("", "there are no rows in a scalar; assign to it.", at);
       Tensor fresh = of_dtype(updates, whole);
       if (fresh.rank() == 0 && rows) fresh = repeated(std::move(fresh), updates_shape(indices.shape(), whole.shape(), 1), at);
@@ -137,7 +151,9 @@ Variable& Variable::scatter(const char* by, Tensor indices, Tensor updates, Loca
 }
 
 #define WEFT_SCATTER(name, rows, op) \
-  Variable& Variable::name(Tensor indices, Tensor updates, Location at) { return scatter(#name, std::move(indices), std::move(updates), at, rows, op); }
+  Variable& Variable::name(Tensor indices, Tensor updates, Location at) { \
+    return scatter(#name, std::move(indices), std::move(updates), at, rows, op); \
+  }
 WEFT_SCATTER(scatter_update, true, by_rows<tensor_scatter_nd_update>)
 WEFT_SCATTER(scatter_add, true, by_rows<tensor_scatter_nd_add>)
 WEFT_SCATTER(scatter_sub, true, by_rows<tensor_scatter_nd_sub>)

@@ -13,7 +13,8 @@ std::int64_t bytes_of(const Spec& spec) { return spec.shape.num_elements() * sta
 
 }  // namespace
 
-WriteTransaction::WriteTransaction(std::span<const SlotRef> writes, std::span<const SlotRef> reads, Location at, const char* by, std::int64_t step)
+WriteTransaction::WriteTransaction(std::span<const SlotRef> writes, std::span<const SlotRef> reads, Location at, const char* by,
+                                   std::int64_t step)
     : slots_(writes.begin(), writes.end()), at_(at), by_(by), step_(step) {
   std::vector<SlotRef> both(writes.begin(), writes.end());
   both.insert(both.end(), reads.begin(), reads.end());
@@ -88,7 +89,7 @@ void WriteTransaction::publish_in_place(FunctionRef<void(std::span<const Place>)
   // Each round finds memory for what is held by others. A reader may come between the rounds, but not for a value that has a spare.
   for (;;) {
     lock_all();
-    std::vector<std::size_t>::size_type missing = 0;
+    std::size_t missing = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const Slot& slot = *slots_[i];
       const bool in_place = slot.sole_holder() && (small || !slot.read_lately());

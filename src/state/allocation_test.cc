@@ -1,0 +1,164 @@
+// The n-th allocation fails, for every n: every Variable is bitwise as it was, or as it should be, and nothing is lost.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "state/transaction.h"
+#include "tests/failing_memory.h"
+#include <weft/weft.h>
+
+namespace weft {
+namespace {
+
+struct World {
+  Variable scalar{1.f}, large{fill({1000}, 2.f)}, rows{fill({6, 40}, 3.f)};
+  std::vector<Variable> many;
+  World() {
+    for (int i = 0; i < 20; ++i) many.emplace_back(fill({30}, static_cast<float>(i)));
+  }
+  std::vector<Variable*> all_variables() {
+    std::vector<Variable*> list{&scalar, &large, &rows};
+    for (Variable& v : many) list.push_back(&v);
+    return list;
+  }
+  std::vector<SlotRef> slots() {
+    std::vector<SlotRef> list;
+    for (Variable* v : all_variables()) list.push_back(v->slot());
+    return list;
+  }
+};
+
+std::vector<std::vector<float>> contents(World& world) {
+  std::vector<std::vector<float>> result;
+  for (Variable* v : world.all_variables()) result.push_back(v->read_latest().to_vector<float>());
+  return result;
+}
+
+bool same_bits(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].size() != b[i].size() || std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(float)) != 0) return false;
+  return true;
+}
+
+// Runs `change` on a new thread, where allocation n fails. Returns whether there was an n-th one.
+bool try_with(std::int64_t n, const std::function<void(World&)>& change, const std::vector<std::vector<float>>& after, std::string& wrong) {
+  World world;
+  const auto before = contents(world);
+  std::int64_t versions = 0;
+  for (Variable* v : world.all_variables()) versions += static_cast<std::int64_t>(v->version());
+  bool failed = false;
+  const std::int64_t blocks = test::live_blocks(), bytes = memory_stats().in_use;
+  bool threw = false;
+  std::thread([&] {
+    const test::FailingMemory memory(n);
+    try {
+      change(world);
+    } catch (const OutOfMemoryError&) {
+      threw = true;
+    } catch (const std::bad_alloc&) {  // there was no memory for the sentence either
+      threw = true;
+    } catch (const std::exception& error) {
+      wrong = std::string("another error: ") + error.what();
+    }
+    failed = memory.failed();
+  }).join();
+  if (threw && !failed) wrong = "an error without a cause";
+  if (threw && test::live_blocks() != blocks) wrong = "blocks are lost: " + std::to_string(test::live_blocks() - blocks);
+  if (threw && memory_stats().in_use != bytes) wrong = "memory is lost: " + std::to_string(memory_stats().in_use - bytes);
+  if (!same_bits(contents(world), threw ? before : after)) wrong = threw ? "a Variable has changed" : "a Variable has not changed";
+  for (Variable* v : world.all_variables()) v->assign(v->read_latest());  // no turn and no lock is left
+  return failed;
+}
+
+std::string try_every_allocation(const std::function<void(World&)>& change) {
+  constexpr std::int64_t kMost = 3000;
+  World world;
+  change(world);
+  const auto after = contents(world);
+  std::string wrong;
+  std::int64_t n = 0;
+  while (n < kMost && wrong.empty() && try_with(n, change, after, wrong)) ++n;
+  if (!wrong.empty()) return "allocation " + std::to_string(n) + ": " + wrong;
+  return n == 0 ? "nothing was allocated" : n == kMost ? "there is no end of it" : "";
+}
+
+void expect_all_or_nothing(const std::function<void(World&)>& change) { EXPECT_EQ(try_every_allocation(change), ""); }
+
+TEST(Allocation, HalfDoneChangesAndLeaksAreFound) {
+  const Tensor shared = ones({1000});
+  EXPECT_NE(try_every_allocation([&](World& w) {
+    w.scalar.assign(5.f);  // two changes
+    w.large.assign(ones({1000}));
+  }), "");
+  EXPECT_NE(try_every_allocation([&](World& w) {
+    auto* lost = new Variable(w.scalar.clone());
+    w.large.assign(shared);
+    delete lost;
+  }), "");
+}
+
+TEST(Allocation, OfAnAssignment) {
+  expect_all_or_nothing([](World& w) { w.scalar.assign(5.f); });
+  expect_all_or_nothing([](World& w) { w.large.assign(w.large.value() * 2); });
+  const Tensor shared = ones({1000});
+  expect_all_or_nothing([&](World& w) { w.large.assign(shared); });
+}
+
+TEST(Allocation, OfAChange) {
+  const Tensor shared = ones({1000});
+  expect_all_or_nothing([&](World& w) {
+    const Tensor held = w.large;
+    w.large.assign_add(shared);
+  });
+  expect_all_or_nothing([](World& w) { w.scalar.assign_sub(2); });
+}
+
+TEST(Allocation, OfSlicesAndScatters) {
+  expect_all_or_nothing([](World& w) { w.rows[2].assign(7.f); });
+  expect_all_or_nothing([](World& w) { w.rows(all, range(1, 5)).assign_add(ones({6, 4})); });
+  const Tensor indices = {4, 1}, updates = ones({2, 40});
+  expect_all_or_nothing([&](World& w) { w.rows.scatter_add(indices, updates); });
+  expect_all_or_nothing([&](World& w) { w.rows.scatter_mul(indices, updates + 1); });
+}
+
+TEST(Allocation, OfABlock) {
+  expect_all_or_nothing([](World& w) {
+    atomically([&] {
+      w.scalar.assign_add(1.f);
+      w.large.assign(w.large * 3);
+      atomically([&] { w.rows[0].assign(1.f); });
+      w.scalar.assign_add(1.f);
+    });
+  });
+  const Tensor more = ones({30});
+  expect_all_or_nothing([&](World& w) {
+    atomically([&] {
+      for (Variable& v : w.many) v.assign_add(more);
+    }, {.validate_reads = true});
+  });
+}
+
+TEST(Allocation, OfACall) {
+  expect_all_or_nothing([](World& w) {
+    const std::vector<SlotRef> slots = w.slots();
+    WriteTransaction call(slots, {}, Location::here(), "call");
+    for (std::size_t i = 0; i < slots.size(); ++i) call.value(i) = call.value(i) + 1;
+    call.publish();
+  });
+  expect_all_or_nothing([](World& w) {
+    const std::vector<SlotRef> slots = w.slots();
+    const Tensor held = w.large, other = w.many[3];
+    std::vector<std::size_t> sizes;
+    for (Variable* v : w.all_variables()) sizes.push_back(static_cast<std::size_t>(v->shape().num_elements()));
+    WriteTransaction call(slots, {}, Location::here(), "call");
+    call.publish_in_place([&](std::span<const WriteTransaction::Place> places) {
+      for (std::size_t i = 0; i < places.size(); ++i)
+        for (std::size_t k = 0; k < sizes[i]; ++k) static_cast<float*>(places[i].to)[k] = static_cast<const float*>(places[i].from)[k] + 1;
+    });
+  });
+}
+
+}  // namespace
+}  // namespace weft

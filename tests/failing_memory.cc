@@ -1,0 +1,48 @@
+#include "tests/failing_memory.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local std::int64_t countdown = -1;  // -1: nothing fails
+thread_local bool has_failed = false;
+std::atomic<std::int64_t> live{0};
+
+bool fails() {
+  if (countdown < 0 || countdown-- > 0) return false;
+  has_failed = true;
+  return true;
+}
+
+}  // namespace
+
+// Replaces the library's operators for the whole program; the array and sized forms come here, too.
+void* operator new(std::size_t bytes) {
+  void* const block = fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  live.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+void operator delete(void* block) noexcept {
+  if (block != nullptr) live.fetch_sub(1, std::memory_order_relaxed);
+  std::free(block);
+}
+void operator delete(void* block, std::size_t) noexcept { operator delete(block); }
+
+// The linker sends the library's calls of aligned_alloc here (cmake/tests.cmake).
+extern "C" {
+void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
+void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) { return fails() ? nullptr : __real_aligned_alloc(alignment, bytes); }
+}
+
+namespace weft::test {
+
+FailingMemory::FailingMemory(std::int64_t nth) { countdown = nth, has_failed = false; }
+FailingMemory::~FailingMemory() { countdown = -1; }
+bool FailingMemory::failed() const { return has_failed; }
+
+std::int64_t live_blocks() { return live.load(); }
+
+}  // namespace weft::test
