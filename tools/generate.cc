@@ -212,7 +212,7 @@ std::string names_source() {
 std::string body_word(const Op& op) {
   if (op.tile) return "pointwise";
   if (op.is(kView)) return "shares memory";
-  return op.kernel != nullptr ? "kernel" : "made of other ops";
+  return op.kernel != nullptr || op.update != nullptr ? "kernel" : "made of other ops";
 }
 
 std::string reference() {

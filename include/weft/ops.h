@@ -24,3 +24,4 @@
 #include <weft/ops/pool.h>
 #include <weft/ops/nn.h>
 #include <weft/ops/random.h>
+#include <weft/ops/optimize.h>

@@ -12,6 +12,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -167,7 +168,8 @@ Pool* Pool::acquire() {
     static const bool forks_known = pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); }) == 0;
     if (!forks_known) return nullptr;
     static Closer closer;
-    auto* fresh = new Pool;
+    auto* fresh = new (std::nothrow) Pool;  // without one, the caller does the work
+    if (fresh == nullptr) return nullptr;
     if (the_pool.compare_exchange_strong(pool, fresh)) pool = fresh;
     else delete fresh;
   }

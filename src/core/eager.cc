@@ -1,6 +1,7 @@
 #include "base/convert.h"
 #include "core/apply.h"
 #include "core/strides.h"
+#include "core/update.h"
 
 namespace weft::inline v0 {
 namespace {
@@ -88,6 +89,16 @@ void run_kernel(const Call& call, const Specs& specs, Tensors& outputs) {
     outputs.push_back(is_half(specs[i].dtype) ? rounded(wide_outputs[i], specs[i].dtype) : wide_outputs[i]);
 }
 
+void run_update(const Call& call, const Specs& specs, Tensors& outputs) {
+  PreparedUpdate update(call, specs);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const Tensor& old = update.list(call)[i];
+    outputs.push_back(is_dying(old) ? old : make_tensor(specs[i]));
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) update.place(i, mutable_data(update.list(call)[i]), mutable_data(outputs[i]));
+  update.run();
+}
+
 }  // namespace
 
 Tensor apply_dense_pointwise(const Op& op, std::span<Tensor> inputs) {
@@ -144,6 +155,7 @@ void apply_eagerly(Call call, Tensors& outputs) {
   if (call.op.tile) run_pointwise(call, specs, outputs);
   else if (call.op.is(kView)) outputs.push_back(make_view(call.inputs[0], specs[0].shape));
   else if (call.op.kernel != nullptr) run_kernel(call, specs, outputs);
+  else if (call.op.update != nullptr) run_update(call, specs, outputs);
   else for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
 }
 

@@ -13,6 +13,7 @@
 namespace weft::inline v0 {
 
 struct Op;
+struct UpdateLanes;  // core/update.h
 using Tensors = SmallVector<Tensor, 2>;
 using Specs = SmallVector<Spec, 2>;
 
@@ -132,6 +133,7 @@ struct Backward : OpArgs {
 
 using InferFn = Specs (*)(const Infer&);
 using KernelFn = void (*)(KernelCall&);
+using UpdateBody = UpdateLanes (*)(const KernelCall&);
 using ValidateFn = void (*)(const KernelCall&);
 using ExpandFn = Tensors (*)(const Expand&);
 using GradFn = Grads (*)(const Backward&);
@@ -183,6 +185,7 @@ struct Op {
   Tile tile{};
   KernelFn kernel = nullptr;
   ExpandFn expand = nullptr;
+  UpdateBody update = nullptr;            // a rule on lists: output i has the Spec of element i of the list, whose place it takes if nobody will see that again
   GradFn grad = nullptr;                  // an expand row without one is differentiated through its parts
   Traits traits = kNoTraits;
   std::vector<Sample> samples{};

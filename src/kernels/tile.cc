@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "base/memory.h"
 #include "base/pool.h"
 #include "kernels/halves.h"
+#include "kernels/stream.h"
 
 namespace weft::inline v0::kernels {
 namespace {
 
 constexpr std::size_t kChunkLanes = 16384;                     // what one thread takes at a time
-constexpr std::size_t kStreamBytes = std::size_t{16} << 20;    // outputs from this size on bypass the caches: they would not stay there
 constexpr std::size_t kSlotBytes = kTileLanes * 8 + 64;        // the pad keeps slots from competing for the same cache lines
 
 enum class Layout : std::uint8_t { kDense, kScalar, kBroadcast };
@@ -66,32 +62,6 @@ void gather_bytes(const TileInput& in, const std::int64_t* sizes, int rank, std:
     case 4: return gather(static_cast<const std::uint32_t*>(in.data), in.strides, sizes, rank, start, count, static_cast<std::uint32_t*>(to));
     default: return gather(static_cast<const std::uint64_t*>(in.data), in.strides, sizes, rank, start, count, static_cast<std::uint64_t*>(to));
   }
-}
-
-void widen(Half half, const void* from, float* to, std::size_t n) {
-  if (half == Half::kF16) half_kernels().widen_f16(static_cast<const float16*>(from), to, n);
-  else half_kernels().widen_bf16(static_cast<const bfloat16*>(from), to, n);
-}
-void narrow(Half half, const float* from, void* to, std::size_t n) {
-  if (half == Half::kF16) half_kernels().narrow_f16(from, static_cast<float16*>(to), n);
-  else half_kernels().narrow_bf16(from, static_cast<bfloat16*>(to), n);
-}
-
-// Copies past the caches. Whole lines are written, so none has to be read first. REQUIRES: `to` is 16-byte aligned.
-void stream(const void* from, void* to, std::size_t bytes) {
-  std::size_t done = 0;
-#if defined(__SSE2__)
-  for (; done + 64 <= bytes; done += 64)
-    for (std::size_t part = done; part < done + 64; part += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(static_cast<char*>(to) + part),
-                       _mm_load_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(from) + part)));
-#endif
-  std::memcpy(static_cast<char*>(to) + done, static_cast<const char*>(from) + done, bytes - done);
-}
-void finish_streaming() {
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
 }
 
 // How a program meets its operands: the same for every chunk.
@@ -188,6 +158,16 @@ void run_chunk(const Plan& plan, std::size_t begin, std::size_t end, char* memor
 }
 
 }  // namespace
+
+void widen(Half half, const void* from, float* to, std::size_t n) {
+  if (half == Half::kF16) half_kernels().widen_f16(static_cast<const float16*>(from), to, n);
+  else half_kernels().widen_bf16(static_cast<const bfloat16*>(from), to, n);
+}
+
+void narrow(Half half, const float* from, void* to, std::size_t n) {
+  if (half == Half::kF16) half_kernels().narrow_f16(from, static_cast<float16*>(to), n);
+  else half_kernels().narrow_bf16(from, static_cast<bfloat16*>(to), n);
+}
 
 void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs,
                const std::int64_t* sizes, int rank) {

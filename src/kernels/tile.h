@@ -19,6 +19,10 @@ inline constexpr std::size_t kTileLanes = 1024;
 
 enum class Half : std::uint8_t { kNo, kF16, kBF16 };
 
+/// Runs of 16-bit floats to and from f32. REQUIRES: half is not kNo.
+void widen(Half half, const void* from, float* to, std::size_t n);
+void narrow(Half half, const float* from, void* to, std::size_t n);
+
 struct TileInput {
   const void* data;
   const std::int64_t* strides;  // in elements, one for each output axis; 0 repeats

@@ -22,6 +22,7 @@ std::vector<Op> conv();        // conv.cc
 std::vector<Op> pool();        // pool.cc
 std::vector<Op> nn();          // nn.cc
 std::vector<Op> random();      // random.cc
+std::vector<Op> optimize();    // optimize.cc
 
 inline std::vector<Family> all_families() {
   return {
@@ -42,6 +43,7 @@ inline std::vector<Family> all_families() {
       {"pool", "Pooling and resizing.", pool()},
       {"nn", "Softmax, losses, normalisation and clipping.", nn()},
       {"random", "Random numbers from a key and a counter.", random()},
+      {"optimize", "Steps of optimizers.", optimize()},
   };
 }
 

@@ -32,7 +32,7 @@ struct Table {
     }
     op.dense_pointwise = op.tile && op.attrs.empty() && op.infer == infer::pointwise && op.validate == nullptr && !op.list_input();
     if (op.validate != nullptr) op.traits = op.traits | kMayFail;
-    const int bodies = (op.tile ? 1 : 0) + (op.kernel != nullptr) + (op.expand != nullptr) + (op.is(kView) ? 1 : 0);
+    const int bodies = (op.tile ? 1 : 0) + (op.kernel != nullptr) + (op.expand != nullptr) + (op.update != nullptr) + (op.is(kView) ? 1 : 0);
     if (bodies != 1 || op.infer == nullptr)
       throw InternalError(std::string(op.name) + ": a row needs .infer and exactly one body");
   }

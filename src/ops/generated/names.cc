@@ -264,7 +264,16 @@ const char* const kGeneratedNames[] = {
     "random_integers",
     "random_skip",
     "stateless_state",
+    "sgd_update",
+    "adam_update",
+    "adamax_update",
+    "nadam_update",
+    "adagrad_update",
+    "adadelta_update",
+    "rmsprop_update",
+    "ftrl_update",
+    "lion_update",
     nullptr};
-const std::size_t kGeneratedCount = 260;
+const std::size_t kGeneratedCount = 269;
 
 }  // namespace weft::inline v0

@@ -1,0 +1,40 @@
+#include "core/update.h"
+
+namespace weft::inline v0 {
+
+PreparedUpdate::PreparedUpdate(const Call& call, const Specs& specs) {
+  Tensors nothing;
+  lanes_ = call.op.update(KernelCall{{call.op, call.attrs, call.at}, call.inputs, nothing, specs});
+  const std::span<Tensor> tensors = list(call);
+  count_ = tensors.size() / static_cast<std::size_t>(lanes_.inputs);
+  outputs_ = count_ * static_cast<std::size_t>(lanes_.outputs);
+  dtype_ = tensors[0].dtype();
+  const auto fill = [&]<class T>(T*) {
+    for (std::size_t i = 0; i < lanes_.numbers.size(); ++i) {
+      const auto number = static_cast<T>(lanes_.numbers[i]);
+      std::memcpy(constants_ + i * sizeof number, &number, sizeof number);
+    }
+  };
+  dtype_ == f64 ? fill(static_cast<double*>(nullptr)) : fill(static_cast<float*>(nullptr));
+  read_.assign(tensors.begin() + static_cast<std::ptrdiff_t>(outputs_), tensors.end());
+  tensors_.resize(count_);
+  for (std::size_t t = 0; t < count_; ++t) {
+    tensors_[t].size = static_cast<std::size_t>(tensors[t].size());
+    for (std::size_t i = 0; i < read_.size() / count_; ++i)
+      tensors_[t].in[static_cast<std::size_t>(lanes_.outputs) + i] = mutable_data(read_[i * count_ + t]);
+  }
+  starts_ = kernels::update_starts(tensors_);
+}
+
+void PreparedUpdate::place(std::size_t i, const void* from, void* to) {
+  kernels::UpdateTensor& tensor = tensors_[i % count_];
+  tensor.in[i / count_] = from;
+  tensor.out[i / count_] = to;
+}
+
+void PreparedUpdate::run() noexcept {
+  const kernels::Half half = dtype_ == f16 ? kernels::Half::kF16 : dtype_ == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo;
+  kernels::run_updates({lanes_.fn, lanes_.inputs, lanes_.outputs, size_of(dtype_), half, constants_}, tensors_, starts_);
+}
+
+}  // namespace weft::inline v0

@@ -1,0 +1,101 @@
+// Bodies of update rules: a function of one lane of all streams, compiled for each element type and instruction set; and their calls, which
+// can be prepared, so that nothing is left that could fail.
+#pragma once
+
+#include <array>
+#include <tuple>
+
+#include "core/apply.h"
+#include "kernels/update.h"
+
+namespace weft::inline v0 {
+
+/// The constants of a rule in one step. The first is the weight decay: x loses x * numbers[kDecay] before the rule sees it.
+using UpdateNumbers = std::array<double, 8>;
+inline constexpr std::size_t kDecay = 0;
+
+/// What the body of a row says about one call. `inputs` and `outputs` count streams: lists of tensors that lie one behind the other in the
+/// list input.
+struct UpdateLanes {
+  kernels::UpdateFn fn;
+  int inputs, outputs;
+  UpdateNumbers numbers;
+};
+
+/// A call of an update row that has been checked. Holds what it only reads, not what it writes anew.
+class PreparedUpdate {
+ public:
+  PreparedUpdate(const Call& call, const Specs& specs);
+  static std::span<Tensor> list(const Call& call) { return call.inputs.subspan(call.op.inputs.size() - 1); }
+
+  std::size_t outputs() const { return outputs_; }
+  /// Element i of the list is read at `from`; its new value goes to `to`, which may be `from`. REQUIRES: i < outputs().
+  void place(std::size_t i, const void* from, void* to);
+  /// REQUIRES: everything has been placed. Throws nothing, needs no memory.
+  void run() noexcept;
+
+ private:
+  UpdateLanes lanes_;
+  std::size_t count_, outputs_;  // tensors in a stream, elements of the list that are written anew
+  DType dtype_;
+  alignas(8) unsigned char constants_[sizeof(UpdateNumbers)];
+  std::vector<Tensor> read_;
+  std::vector<kernels::UpdateTensor> tensors_;
+  std::vector<std::size_t> starts_;
+};
+
+namespace detail {
+
+// Rule::lane(numbers, g, size, x, slots...) changes x and the slots in place; `size` is what Rule::size(g) gives, or what was given for it.
+template <class Rule, class T, bool sizes_given, std::size_t... I>
+[[gnu::always_inline]] inline void update_loop(const void* const* in, void* const* out, const void* numbers, std::size_t n,
+                                               std::index_sequence<I...>) {
+  constexpr std::size_t kept = sizeof...(I);  // the parameter and its slots
+  const auto inputs = std::make_tuple(static_cast<const T*>(in[I])...);
+  const auto outputs = std::make_tuple(static_cast<T*>(out[I])...);
+  const T* const gradients = static_cast<const T*>(in[kept]);
+  const T* const sizes = sizes_given ? static_cast<const T*>(in[kept + 1]) : nullptr;
+  T c[UpdateNumbers().size()];
+  for (std::size_t i = 0; i < std::size(c); ++i) c[i] = static_cast<const T*>(numbers)[i];
+  const bool decays = c[kDecay] != T(0);
+  WEFT_INDEPENDENT
+  for (std::size_t k = 0; k < n; ++k) {
+    T kept_lanes[kept] = {std::get<I>(inputs)[k]...};
+    const T g = gradients[k];
+    kept_lanes[0] = decays ? kept_lanes[0] - kept_lanes[0] * c[kDecay] : kept_lanes[0];
+    if constexpr (sizes_given) Rule::lane(c, g, sizes[k], kept_lanes[I]...);
+    else Rule::lane(c, g, Rule::size(g), kept_lanes[I]...);
+    ((std::get<I>(outputs)[k] = kept_lanes[I]), ...);
+  }
+}
+
+template <class Rule, class T, bool sizes_given>
+[[gnu::flatten]] void update_baseline(const void* const* in, void* const* out, const void* numbers, std::size_t n) {
+  update_loop<Rule, T, sizes_given>(in, out, numbers, n, std::make_index_sequence<Rule::kSlots + 1>{});
+}
+#if defined(__x86_64__)
+template <class Rule, class T, bool sizes_given>
+[[gnu::flatten, gnu::target("avx2,bmi2")]] void update_v3(const void* const* in, void* const* out, const void* numbers, std::size_t n) {
+  update_loop<Rule, T, sizes_given>(in, out, numbers, n, std::make_index_sequence<Rule::kSlots + 1>{});
+}
+template <class Rule, class T, bool sizes_given>
+[[gnu::flatten, gnu::target(WEFT_TARGET_V4)]] void update_v4(const void* const* in, void* const* out, const void* numbers, std::size_t n) {
+  update_loop<Rule, T, sizes_given>(in, out, numbers, n, std::make_index_sequence<Rule::kSlots + 1>{});
+}
+#endif
+
+}  // namespace detail
+
+/// The clones of a rule's loop; like those of tile bodies they round alike. T is float or double.
+template <class Rule, class T, bool sizes_given>
+kernels::PerIsa<kernels::UpdateFn> update_clones() {
+#if defined(__x86_64__)
+  if constexpr (detail::kClones)
+    return {{&detail::update_baseline<Rule, T, sizes_given>, &detail::update_v3<Rule, T, sizes_given>,
+             &detail::update_v4<Rule, T, sizes_given>}};
+#endif
+  return {{&detail::update_baseline<Rule, T, sizes_given>, &detail::update_baseline<Rule, T, sizes_given>,
+           &detail::update_baseline<Rule, T, sizes_given>}};
+}
+
+}  // namespace weft::inline v0
