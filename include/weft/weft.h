@@ -13,6 +13,7 @@
 #include <weft/print.h>
 #include <weft/reflect.h>
 #include <weft/runtime.h>
+#include <weft/schedule.h>
 #include <weft/shape.h>
 #include <weft/tape.h>
 #include <weft/tensor.h>
