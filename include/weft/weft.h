@@ -19,5 +19,6 @@
 #include <weft/tensor.h>
 #include <weft/transaction.h>
 #include <weft/tree.h>
+#include <weft/update.h>
 #include <weft/variable.h>
 #include <weft/walk.h>

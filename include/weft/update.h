@@ -1,0 +1,29 @@
+// update_together: a transaction on Variables that are known beforehand.
+//
+//   update_together({a, b}, [](std::span<Tensor> values) { std::swap(values[0], values[1]); });
+//
+// It waits until nobody else is changing them, then cannot conflict: the body runs once. What the body leaves in `values` is published at
+// one moment, or nothing if it throws. Inside `atomically` it is part of the block.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <weft/variable.h>
+
+namespace weft::inline v0 {
+
+struct UpdateTogetherOptions {
+  const char* by = "update_together";  ///< for Variable::history; must live as long as the program
+  /// Update rows (adam_update, ...) that the body calls on the values as they came run at the end, in the place of values that nobody else
+  /// holds: no copy, no second buffer. Until then such a result must be left alone where the value was.
+  bool in_place = false;
+};
+
+/// Thread safety: any thread. Errors: those of the body; ShapeError and DtypeError for values that do not fit; ValueError for a Variable
+/// that is named twice.
+WEFT_API void update_together(std::span<const Variable> variables, const std::function<void(std::span<Tensor>)>& body,
+                              UpdateTogetherOptions options = {}, Location at = Location::here());
+
+}  // namespace weft::inline v0

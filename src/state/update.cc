@@ -1,0 +1,131 @@
+#include <weft/update.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/update.h"
+#include "state/transaction.h"
+
+namespace weft::inline v0 {
+namespace {
+
+// Prepares update rows on the values of a transaction instead of running them. Their results, until then, are the values themselves.
+class Deferring final : public Interpreter {
+ public:
+  explicit Deferring(std::span<const Tensor> values) : is_target_(values.size()) {
+    for (const Tensor& value : values) values_.push_back(value.node());
+    install();
+  }
+  ~Deferring() override { remove(); }
+
+  void apply(Call call, Tensors& outputs) override {
+    if (call.op.update == nullptr) return delegate(call, outputs);
+    const Specs specs = check(call);
+    std::vector<std::size_t> targets;
+    if (!find_targets(call, specs.size(), targets)) return delegate(call, outputs);
+    deferred_.push_back({PreparedUpdate(call, specs), std::move(targets)});
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      is_target_[deferred_.back().targets[i]] = true;
+      outputs.push_back(PreparedUpdate::list(call)[i]);
+    }
+  }
+
+  bool any() const { return !deferred_.empty(); }
+  bool is_target(std::size_t i) const { return is_target_[i]; }
+  void run(std::span<const WriteTransaction::Place> places) noexcept {
+    for (Deferred& deferred : deferred_) {
+      for (std::size_t i = 0; i < deferred.targets.size(); ++i) {
+        const WriteTransaction::Place& place = places[deferred.targets[i]];
+        deferred.update.place(i, place.from, place.to);
+      }
+      deferred.update.run();
+    }
+  }
+
+ private:
+  struct Deferred {
+    PreparedUpdate update;
+    std::vector<std::size_t> targets;  // which values the elements of its list are
+  };
+
+  // Which values the elements are that the call writes anew; false unless each is one that no call before has written.
+  bool find_targets(const Call& call, std::size_t written, std::vector<std::size_t>& targets) const {
+    std::size_t at = 0;  // lists tend to be in the order of the values
+    for (std::size_t i = 0; i < written; ++i) {
+      const Node* const node = PreparedUpdate::list(call)[i].node();
+      std::size_t tried = 0;
+      for (; tried < values_.size() && values_[at] != node; ++tried) at = (at + 1) % values_.size();
+      if (tried == values_.size() || is_target_[at]) return false;
+      targets.push_back(at);
+    }
+    return true;
+  }
+
+  std::vector<const Node*> values_;  // as they came; the transaction holds them
+  std::vector<bool> is_target_;
+  std::vector<Deferred> deferred_;
+};
+
+std::size_t bytes_of(const Tensor& x) { return static_cast<std::size_t>(x.size()) * size_of(x.dtype()); }
+
+void publish_deferred(WriteTransaction& t, std::span<Tensor> values, std::vector<Tensor> before, Deferring& deferring) {
+  const std::size_t count = values.size();
+  constexpr std::size_t little = 64;  // bytes, for which a copy costs nothing
+  // What the body has changed by itself. Small ones are copied to their places; otherwise all is made anew and swapped.
+  std::vector<Tensor> changed(count);
+  std::vector<std::size_t> sizes(count);
+  bool in_place = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    sizes[i] = bytes_of(before[i]);
+    if (values[i].same_as(before[i])) continue;
+    if (deferring.is_target(i)) throw InternalError("a deferred result was replaced");
+    in_place = in_place && values[i].defined() && values[i].spec() == before[i].spec() && bytes_of(values[i]) <= little;
+    changed[i] = values[i];
+  }
+  if (in_place) {
+    for (std::size_t i = 0; i < count; ++i) values[i] = std::move(before[i]);
+    return t.publish_in_place([&](std::span<const WriteTransaction::Place> places) {
+      deferring.run(places);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (changed[i].defined()) std::memcpy(places[i].to, changed[i].node()->data, bytes_of(changed[i]));
+        else if (!deferring.is_target(i) && places[i].to != places[i].from) std::memcpy(places[i].to, places[i].from, sizes[i]);
+      }
+    });
+  }
+  std::vector<WriteTransaction::Place> places(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!deferring.is_target(i)) continue;
+    values[i] = make_tensor(before[i].spec());
+    places[i] = {before[i].node()->data, values[i].node()->data};
+  }
+  deferring.run(places);
+  t.publish();
+}
+
+}  // namespace
+
+void update_together(std::span<const Variable> variables, const std::function<void(std::span<Tensor>)>& body, UpdateTogetherOptions options,
+                     Location at) {
+  std::vector<SlotRef> slots;
+  slots.reserve(variables.size());
+  for (const Variable& variable : variables) slots.push_back(variable.slot());
+  if (slots.empty()) return body({});
+  std::vector<const Slot*> sorted;
+  for (const SlotRef& slot : slots) sorted.push_back(slot.get());
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    throw ValueError("update_together", (*twice)->title() + " is named twice; name each Variable once.", at);
+  WriteTransaction t(slots, {}, at, options.by);
+  const std::span<Tensor> values(&t.value(0), slots.size());
+  if (!options.in_place) {
+    body(values);
+    return t.publish();
+  }
+  std::vector<Tensor> before(values.begin(), values.end());
+  Deferring deferring(values);
+  body(values);
+  if (!deferring.any()) return t.publish();
+  publish_deferred(t, values, std::move(before), deferring);
+}
+
+}  // namespace weft::inline v0
