@@ -11,6 +11,7 @@
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/print.h>
+#include <weft/random.h>
 #include <weft/reflect.h>
 #include <weft/runtime.h>
 #include <weft/schedule.h>
