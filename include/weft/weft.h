@@ -8,8 +8,10 @@
 #include <weft/gradient.h>
 #include <weft/index.h>
 #include <weft/location.h>
+#include <weft/loss_scale.h>
 #include <weft/operators.h>
 #include <weft/ops.h>
+#include <weft/optim.h>
 #include <weft/print.h>
 #include <weft/random.h>
 #include <weft/reflect.h>
