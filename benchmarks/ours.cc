@@ -2,6 +2,7 @@
 #include <weft/weft.h>
 
 #include <map>
+#include <memory>
 #include <stdexcept>
 
 #include "protocol.h"
@@ -61,6 +62,30 @@ Workload recorded_add(const Tensors& x) {
           [x] { return results(x[0] + x[1]); }};
 }
 
+// Steps of Adam on the first half of the inputs with the second half as their gradients. The result is that of the first step.
+Workload adam_steps(const Tensors& x) {
+  struct Training {
+    explicit Training(const Tensors& inputs) {
+      for (std::size_t i = 0; i < inputs.size() / 2; ++i) {
+        variables.emplace_back(identity(inputs[i]));
+        gradients.emplace_back(inputs[inputs.size() / 2 + i]);
+      }
+    }
+    void step() { adam.apply(gradients, variables); }
+    std::vector<Variable> variables;
+    std::vector<Grad> gradients;
+    Adam adam{{.learning_rate = 1e-3f}};
+  };
+  return {[training = std::make_shared<Training>(x)](long count) {
+            for (long i = 0; i < count; ++i) training->step();
+          },
+          [x] {
+            Training training(x);
+            training.step();
+            return results(Tensors(training.variables.begin(), training.variables.end()));
+          }};
+}
+
 auto softmax_last = [](const Tensors& x) { return softmax(x[0]); };
 auto norm_last = [](const Tensors& x) { return layer_norm(x[0], x[1], x[2]); };
 auto cross_entropy = [](const Tensors& x) { return sparse_softmax_cross_entropy(x[0], x[1]); };
@@ -90,6 +115,7 @@ const std::map<std::string, Op>& ops() {
       {"sum_axis_0", op([](const Tensors& x) { return sum(x[0], {.axis = 0}); })},
       {"sum_axis_1", op([](const Tensors& x) { return sum(x[0], {.axis = 1}); })},
       {"sum_all", op([](const Tensors& x) { return sum(x[0]); })},
+      {"adam", adam_steps},
       {"matmul", op([](const Tensors& x) { return matmul(x[0], x[1]); })},
       {"conv", op([](const Tensors& x) { return conv2d(x[0], x[1], {.padding = Padding::kSame}); })},
       {"conv_input", op([](const Tensors& x) { return conv_backward_input(x[0], x[1], x[2], {.padding = Padding::kSame}); })},

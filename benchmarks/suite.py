@@ -109,6 +109,13 @@ def sums():
         yield Case("T10", f"sum {name}, f32[4096,4096]", op, (x,), streams((x,), [shape]))
 
 
+def optimizers():
+    for name, count, n in (("1 x 10,000,000", 1, 10_000_000), ("200 x 50,000", 200, 50_000), ("1 x 64,000,000", 1, 64_000_000)):
+        parameters, gradients = (f32(n),) * count, (f32(n),) * count
+        # Parameter, momentum and velocity are read and written, the gradient is read.
+        yield Case("T11", f"Adam, {name}", "adam", parameters + gradients, Limit(read=16 * n * count, written=12 * n * count))
+
+
 def matmuls():
     shapes = [((), n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048)]
     shapes += [((), 128, 784, 512), ((), 8, 4096, 1024), ((32,), 128, 64, 128)]
@@ -143,9 +150,9 @@ def start():
     yield Case("T18", "start and end of a program linked with it", "start", (), None)
 
 
-CASES = [case for group in (eager_add, maps, gelu, rows, sums, matmuls, convolutions, start, elementary) for case in group()]
+CASES = [case for group in (eager_add, maps, gelu, rows, sums, optimizers, matmuls, convolutions, start, elementary) for case in group()]
 IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk, is no matter of time: see sizes in driver.py
 
 # Geometric means are given for groups, never for all.
-GROUPS = {"single calls": ("T1",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"), "products": ("T12",),
+GROUPS = {"single calls": ("T1",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"), "optimizers": ("T11",), "products": ("T12",),
           "convolutions": ("T14",), "start": ("T18",)}

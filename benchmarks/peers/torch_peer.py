@@ -80,6 +80,28 @@ def recorded_add(x, y):
     return run, lambda: [torch.add(x, y).detach()]
 
 
+def adam(x):
+    """Fused Adam on the first half with the second half as gradients; the result is that of the first step."""
+    def training():
+        parameters = [torch.nn.Parameter(v.clone()) for v in x[:len(x) // 2]]
+        for p, g in zip(parameters, x[len(x) // 2:]):
+            p.grad = g
+        return parameters, torch.optim.Adam(parameters, lr=1e-3, eps=1e-7, fused=True)
+
+    parameters, optimizer = training()
+
+    def run(count):
+        for _ in range(count):
+            optimizer.step()
+
+    def first():
+        fresh, once = training()
+        once.step()
+        return [p.detach() for p in fresh]
+    run(1)
+    return run, first
+
+
 def both_ways(f, x, dy):
     sources = [v.requires_grad_() for v in x if v.is_floating_point()]
 
@@ -97,10 +119,12 @@ def both_ways(f, x, dy):
 def make(op, arrays):
     torch._dynamo.reset()
     x = to_torch(op, arrays)
-    if COMPILED and op in ("eager_add", "recorded_add"):
+    if COMPILED and op in ("eager_add", "recorded_add", "adam"):
         raise KeyError(op)
     if op == "recorded_add":
         return recorded_add(*x)
+    if op == "adam":
+        return adam(x)
     f = OPS[op.removesuffix("_both")]
     f = torch.compile(lambda *a, f=f: f(*a), fullgraph=True) if COMPILED else f
     if op.endswith("_both"):
