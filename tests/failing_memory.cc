@@ -18,13 +18,18 @@ bool fails() {
 
 }  // namespace
 
-// Replaces the library's operators for the whole program; the array and sized forms come here, too.
-void* operator new(std::size_t bytes) {
+// Replaces the library's operators for the whole program: all forms that end in this delete.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   void* const block = fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
-  if (block == nullptr) throw std::bad_alloc();
-  live.fetch_add(1, std::memory_order_relaxed);
+  if (block != nullptr) live.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
+void* operator new(std::size_t bytes) {
+  void* const block = operator new(bytes, std::nothrow);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void operator delete(void* block, const std::nothrow_t&) noexcept { operator delete(block); }
 void operator delete(void* block) noexcept {
   if (block != nullptr) live.fetch_sub(1, std::memory_order_relaxed);
   std::free(block);

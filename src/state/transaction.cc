@@ -138,6 +138,7 @@ Transaction::Entry& Transaction::entry_of(const SlotRef& slot) {
   } else if (std::size_t* place = find_place(slot.get()); *place != 0) {
     return entries_[*place - 1];
   }
+  if (entries_.empty()) entries_.reserve(kFew);
   entries_.emplace_back();
   try {
     if (entries_.size() > kFew && entries_.size() * 2 > places_.size()) {
@@ -227,6 +228,7 @@ void Transaction::write(const SlotRef& slot, Tensor value, Location at, const ch
 
 void Transaction::read_ahead(std::span<const SlotRef> slots) {
   if (in_conflict()) throw Restart{};
+  entries_.reserve(entries_.size() + slots.size());
   for (const SlotRef& slot : slots) entry_of(slot);
   std::vector<Entry*> wanted;
   wanted.reserve(slots.size());
