@@ -22,15 +22,16 @@ namespace weft::inline v0 {
 
 namespace detail {
 
-/// What a function with a gradient of its own has computed. `gradient` goes from the gradients of the outputs to those of the inputs and, if it takes
-/// them, of the Variables that the function has read.
+/// What a function with a gradient of its own has computed. `gradient` goes from the gradients of the outputs to those of the inputs
+/// and, if it takes them, of the Variables that the function has read.
 struct CustomResult {
   std::vector<Tensor> outputs;
   std::function<std::vector<Tensor>(std::vector<Tensor> dys, const std::vector<Variable>& variables)> gradient;
   bool takes_variables = false;
 };
 WEFT_API std::vector<Tensor> call_with_gradient(const std::vector<Tensor>& inputs, const std::function<CustomResult()>& f, Location at);
-WEFT_API std::vector<Tensor> call_recomputed(const std::vector<Tensor>& inputs, std::function<std::vector<Tensor>(const std::vector<Tensor>&)> f, Location at);
+using TensorsFn = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+WEFT_API std::vector<Tensor> call_recomputed(const std::vector<Tensor>& inputs, TensorsFn f, Location at);
 
 /// What stands for a Tensor becomes one; other trees stay.
 template <class A>
@@ -103,7 +104,8 @@ class CustomGradient {
   auto operator()(A&&... args) const {
     const Arguments<A...> inputs{as_tree(std::forward<A>(args))...};
     using Made = decltype(std::apply(f_, inputs));
-    static_assert(requires { requires std::tuple_size<Made>::value == 2; }, "the function must return a std::pair of its value and its gradient function.");
+    static_assert(requires { requires std::tuple_size<Made>::value == 2; },
+                  "the function must return a std::pair of its value and its gradient function.");
     using Y = decltype(as_tree(std::declval<std::tuple_element_t<0, Made>>()));
     using Back = WayBack<std::remove_cvref_t<std::tuple_element_t<1, Made>>, Y>;
     std::optional<Y> value;
@@ -180,18 +182,18 @@ class Recomputed {
 
 }  // namespace detail
 
-/// A function like f, whose gradient is what f says: f returns a std::pair of its value and a function from the gradients of the value to those of the
-/// arguments (an empty Tensor: none). If f reads Variables that a tape follows, that function must take them as well, as a
-/// const std::vector<Variable>&, and return their gradients behind the others. What f computes is recorded too, so a gradient function may use
-/// it and be differentiated. Errors when a gradient is taken: another number of gradients is a ValueError, another Spec a ShapeError or DtypeError;
-/// what the gradient function throws passes through.
+/// A function like f, whose gradient is what f says: f returns a std::pair of its value and a function from the gradients of the value to
+/// those of the arguments (an empty Tensor: none). If f reads Variables that a tape follows, that function must take them as well, as a
+/// const std::vector<Variable>&, and return their gradients behind the others. What f computes is recorded too, so a gradient function
+/// may use it and be differentiated. Errors when a gradient is taken: another number of gradients is a ValueError, another Spec a
+/// ShapeError or DtypeError; what the gradient function throws passes through.
 template <class F>
 auto custom_gradient(F f, Location at = Location::here()) {
   return detail::CustomGradient<F>(std::move(f), at);
 }
 
-/// A function like f, of which a tape keeps the arguments only: when a gradient is taken, f runs again. Variables that f reads have the values then that
-/// they had the first time. REQUIRES: f has no effects, such as assignments, and gives the same values again.
+/// A function like f, of which a tape keeps the arguments only: when a gradient is taken, f runs again. Variables that f reads have the
+/// values then that they had the first time. REQUIRES: f has no effects, such as assignments, and gives the same values again.
 template <class F>
 auto recompute_grad(F f, Location at = Location::here()) {
   return detail::Recomputed<F>(std::move(f), at);

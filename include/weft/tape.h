@@ -10,7 +10,8 @@
 //
 // Thread safety: a tape belongs to the thread that made it and records only what that thread does. While that thread lives, asking it
 // elsewhere is a StateError; afterwards it no longer records and belongs to its owner.
-// Ownership: a tape holds the values it needs; a later assignment or change of anything cannot change a gradient.
+// Ownership: a tape holds the values it needs, so a later assignment cannot change a gradient; it lets go of them when it has answered,
+// a persistent one when it ends.
 // Cost: one record for each op that touches a watched value; nothing for the others.
 // Errors: whatever throws leaves the tape as it was.
 #pragma once
@@ -105,8 +106,9 @@ class WEFT_API GradientTape {
   std::vector<Variable> watched_variables() const;
 
   /// The gradient of the sum of `target`'s elements with respect to `source`, with source's Spec. Of a Variable it is the sum over
-  /// all its reads; an assignment ends a path. An unconnected source is a GradientError that says why, unless the options say otherwise. Ends the recording unless
-  /// the tape is persistent or the call throws; a second call is then a StateError. A Variable may be the target: the value that it has now.
+  /// all its reads; an assignment ends a path. An unconnected source is a GradientError that says why, unless the options say otherwise.
+  /// Ends the recording unless the tape is persistent or the call throws; a second call is then a StateError. A Variable may be the
+  /// target: the value that it has now.
   Tensor gradient(const Tensor& target, const Tensor& source, GradientOptions options = {}, Location at = Location::here());
   Tensor gradient(const Tensor& target, const Variable& source, GradientOptions options = {}, Location at = Location::here());
   std::vector<Tensor> gradient(const Tensor& target, const Sources& sources, GradientOptions options = {}, Location at = Location::here());
@@ -148,7 +150,8 @@ struct ValueAndGradient {
   G gradient;
 };
 
-/// The value of f and its gradient: auto [loss, d] = value_and_gradient([&] { return loss_of(net); }, net). f takes the sources, or nothing.
+/// The value of f and its gradient: auto [loss, d] = value_and_gradient([&] { return loss_of(net); }, net). f takes the sources, or
+/// nothing.
 template <class F, class S>
   requires(!std::same_as<S, Sources>)
 auto value_and_gradient(F&& f, const S& sources, GradientOptions options = {}, Location at = Location::here()) {
@@ -161,7 +164,8 @@ auto value_and_gradient(F&& f, const S& sources, GradientOptions options = {}, L
   return ValueAndGradient<decltype(gradient)>{std::move(value), std::move(gradient)};
 }
 template <class F>
-ValueAndGradient<std::vector<Tensor>> value_and_gradient(F&& f, const Sources& sources, GradientOptions options = {}, Location at = Location::here()) {
+ValueAndGradient<std::vector<Tensor>> value_and_gradient(F&& f, const Sources& sources, GradientOptions options = {},
+                                                         Location at = Location::here()) {
   GradientTape tape({}, at);
   tape.watch(sources, at);
   Tensor value = std::forward<F>(f)();

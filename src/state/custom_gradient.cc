@@ -30,8 +30,8 @@ struct FirstRead {
   Tensor value;
 };
 
-// Stands on top of the stack while a function runs, and sees what it reads and uses. If it stands `aside`, these tapes do not see the ops, but
-// still which Variables are read.
+// Stands on top of the stack while a function runs, and sees what it reads and uses. If it stands `aside`, these tapes do not see the
+// ops, but still which Variables are read.
 class Observer final : public Interpreter {
  public:
   Observer(std::span<TapeRecorder* const> tapes, bool aside) : tapes_(tapes), aside_(aside) { install(); }
@@ -90,8 +90,8 @@ class Replay final : public Interpreter {
 };
 
 // Makes one call of all that happened: what goes out has Nodes of its own, which came from `inputs` on the way that `gradient` goes back.
-std::vector<Tensor> recorded_as_one(const Op& name, std::span<TapeRecorder* const> tapes, std::span<const Tensor> inputs, std::vector<Tensor> outputs,
-                                    GradientFn gradient, Location at) {
+std::vector<Tensor> recorded_as_one(const Op& name, std::span<TapeRecorder* const> tapes, std::span<const Tensor> inputs,
+                                    std::vector<Tensor> outputs, GradientFn gradient, Location at) {
   {
     const Observer aside(tapes, true);
     for (Tensor& output : outputs)
@@ -108,9 +108,12 @@ std::vector<Tensor> recorded_as_one(const Op& name, std::span<TapeRecorder* cons
 }
 
 void check_gradient(std::size_t i, const Tensor& dx, const Tensor& x, Location at) {
-  const auto text = [&] { return "gradient " + std::to_string(i) + " of its gradient function is " + dx.spec().str() + " for an input " + x.spec().str(); };
+  const auto text = [&] {
+    return "gradient " + std::to_string(i) + " of its gradient function is " + dx.spec().str() + " for an input " + x.spec().str();
+  };
   if (dx.dtype() != x.dtype()) throw DtypeError("custom_gradient", text() + "; cast it to the input's dtype.", at);
-  if (dx.shape().known() && x.shape().known() && dx.shape() != x.shape()) throw ShapeError("custom_gradient", text() + "; it must have the input's shape.", at);
+  if (dx.shape().known() && x.shape().known() && dx.shape() != x.shape())
+    throw ShapeError("custom_gradient", text() + "; it must have the input's shape.", at);
 }
 
 }  // namespace
@@ -132,19 +135,25 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
     for (const FirstRead& read : reads) {
       if (!followed(tapes, read.value) || Observer::is_among(inputs, read.value)) continue;
       if (!result.takes_variables)
-        throw GradientError(name.name, "the function reads " + read.variable.slot()->title() + ", but its gradient function does not take Variables; let it take "
-                                       "const std::vector<Variable>& as well, and return their gradients behind the others.", at);
+        throw GradientError(name.name, "the function reads " + read.variable.slot()->title() +
+                                           ", but its gradient function does not take Variables; let it take const std::vector<Variable>& "
+                                           "as well, and return their gradients behind the others.", at);
       variables.push_back(read.variable);
       everything.push_back(read.value);
     }
-    GradientFn gradient = [back = std::move(result.gradient), variables, at](std::span<const Tensor> xs, std::span<const Tensor> ys, std::span<const Grad> dys) {
-      std::vector<Tensor> dense;
-      for (std::size_t i = 0; i < ys.size(); ++i) dense.push_back(dys[i].present() ? dys[i].dense() : ys[i].defined() ? zeros_like(ys[i]) : Tensor());
+    GradientFn gradient = [back = std::move(result.gradient), variables, at](std::span<const Tensor> xs, std::span<const Tensor> ys,
+                                                                             std::span<const Grad> dys) {
+      std::vector<Tensor> dense(ys.size());
+      for (std::size_t i = 0; i < ys.size(); ++i)
+        if (dys[i].present()) dense[i] = dys[i].dense();
+        else if (ys[i].defined()) dense[i] = zeros_like(ys[i]);
       const std::vector<Tensor> dxs = back(std::move(dense), variables);
       if (dxs.size() != xs.size())
-        throw ValueError("custom_gradient", "its gradient function returned " + std::to_string(dxs.size()) + " gradients for " +
-                                                std::to_string(xs.size() - variables.size()) + " inputs" +
-                                                (variables.empty() ? "" : " and " + std::to_string(variables.size()) + " Variables") + "; return one for each.", at);
+        throw ValueError("custom_gradient",
+                         "its gradient function returned " + std::to_string(dxs.size()) + " gradients for " +
+                             std::to_string(xs.size() - variables.size()) + " inputs" +
+                             (variables.empty() ? "" : " and " + std::to_string(variables.size()) + " Variables") + "; return one for each.",
+                         at);
       std::vector<Grad> grads(xs.size());
       for (std::size_t i = 0; i < xs.size(); ++i) {
         if (!dxs[i].defined() || !xs[i].defined() || !is_floating(xs[i].dtype())) continue;
@@ -157,7 +166,7 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
   });
 }
 
-std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, std::function<std::vector<Tensor>(const std::vector<Tensor>&)> f, Location at) {
+std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, TensorsFn f, Location at) {
   static const Op name{.name = "recompute_grad", .doc = ""};
   const std::vector<TapeRecorder*> tapes = active_tapes();
   if (tapes.empty()) return f(inputs);
@@ -171,7 +180,8 @@ std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, s
       for (Tensor& used : observer.used)  // what the function captured, and what it read of Variables
         if (!Observer::is_among(inputs, used)) everything.push_back(std::move(used));
     }
-    GradientFn gradient = [f = std::move(f), reads = std::move(reads), count = inputs.size(), at](std::span<const Tensor> xs, std::span<const Tensor>, std::span<const Grad> dys) {
+    GradientFn gradient = [f = std::move(f), reads = std::move(reads), count = inputs.size(), at](
+                              std::span<const Tensor> xs, std::span<const Tensor>, std::span<const Grad> dys) {
       const Replay replay(reads);
       GradientTape tape({.watch_accessed_variables = false}, at);
       std::vector<Source> sources;
@@ -182,8 +192,8 @@ std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, s
       }
       const std::vector<Tensor> ys = f(std::vector<Tensor>(xs.begin(), xs.begin() + static_cast<std::ptrdiff_t>(count)));
       if (ys.size() != dys.size())
-        throw ValueError("recompute_grad", "the function returned " + std::to_string(dys.size()) + " values and then " + std::to_string(ys.size()) +
-                                               "; it must return the same again.", at);
+        throw ValueError("recompute_grad", "the function returned " + std::to_string(dys.size()) + " values and then " +
+                                               std::to_string(ys.size()) + "; it must return the same again.", at);
       std::vector<Tensor> targets, seeds;
       for (std::size_t i = 0; i < ys.size(); ++i) {
         if (!dys[i].present()) continue;
@@ -203,7 +213,9 @@ std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, s
 
 Tensor prevent_gradient(Tensor x, std::string sentence, Location at) {
   const auto run = [&]() -> detail::CustomResult {
-    const auto refuse = [sentence, at](const std::vector<Tensor>&, const std::vector<Variable>&) -> std::vector<Tensor> { throw GradientError("prevent_gradient", sentence, at); };
+    const auto refuse = [sentence, at](const std::vector<Tensor>&, const std::vector<Variable>&) -> std::vector<Tensor> {
+      throw GradientError("prevent_gradient", sentence, at);
+    };
     return {{x}, refuse, false};
   };
   return detail::with_memory("prevent_gradient", at, [&] { return detail::call_with_gradient({x}, run, at)[0]; });

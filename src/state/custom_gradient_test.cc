@@ -133,7 +133,9 @@ TEST(CustomGradient, CapturedVariablesReachTheGradientFunction) {
 TEST(CustomGradient, CapturedVariablesMustBeTaken) {
   const Variable w{2.f, {.name = "w"}};
   const auto f = custom_gradient([&](Tensor x) { return std::pair(x * w, [](Tensor dy) { return dy; }); });
-  const auto explicit_argument = custom_gradient([](Tensor x, Tensor y) { return std::pair(x * y, [=](Tensor dy) { return std::pair(dy * y, dy * x * 100); }); });
+  const auto explicit_argument = custom_gradient([](Tensor x, Tensor y) {
+    return std::pair(x * y, [=](Tensor dy) { return std::pair(dy * y, dy * x * 100); });
+  });
   EXPECT_EQ(number(f(3.f)), 6.f);
   GradientTape tape;
   EXPECT_THROW(f(3.f), GradientError);
@@ -279,6 +281,19 @@ TEST(RecomputeGrad, ExceptionsLeaveTheStackClean) {
     EXPECT_EQ(tape.gradient(x * x, x).to_vector<float>(), Floats({2, 4}));
   }
   EXPECT_EQ(Interpreter::top(), nullptr);
+}
+
+// SEMANTICS 63: zeros on request, also through functions in functions. (With traced ones once there are any.)
+TEST(RecomputeGrad, UnconnectedZerosPassNestedFunctions) {
+  const Tensor x = {1.f, 2.f}, other = {3.f};
+  const auto inner = recompute_grad([](Tensor a, Tensor b) { return std::pair(a * 2, b * 3); });
+  const auto outer = recompute_grad([&](Tensor a, Tensor b) { return inner(a, b); });
+  GradientTape tape({.persistent = true});
+  tape.watch({x, other});
+  const auto [y, z] = outer(x, other);
+  EXPECT_EQ(tape.gradient(y, x).to_vector<float>(), Floats({2, 2}));
+  EXPECT_EQ(tape.gradient(y, other, {.unconnected = Unconnected::kZeros}).to_vector<float>(), Floats({0}));
+  EXPECT_FALSE(tape.gradient(y, other, {.unconnected = Unconnected::kNone}).defined());
 }
 
 // SEMANTICS 44

@@ -28,12 +28,15 @@ bool TapeRecorder::Cut::integer() const {
   return true;
 }
 
-// One pass forward: a value is marked with the first call on a way from the source to it through which no gradient flows. Ways without such a
-// call win, so the mark of the target says that there are no others.
+// One pass forward: a value is marked with the first call on a way from the source to it through which no gradient flows. Ways without
+// such a call win, so the mark of the target says that there are no others.
 TapeRecorder::Cut TapeRecorder::find_cut(const Question& question, const Source& source) const {
   constexpr std::int32_t kNotReached = -2, kReached = -1;  // else the number of the record
-  std::vector<std::int32_t> flowing(static_cast<std::size_t>(next_id_), kNotReached), rest(static_cast<std::size_t>(-next_broken_), kNotReached);
-  const auto mark = [&](std::int32_t id) -> std::int32_t& { return id >= 0 ? flowing[static_cast<std::size_t>(id)] : rest[static_cast<std::size_t>(-id)]; };
+  std::vector<std::int32_t> flowing(static_cast<std::size_t>(next_id_), kNotReached);
+  std::vector<std::int32_t> rest(static_cast<std::size_t>(-next_broken_), kNotReached);
+  const auto mark = [&](std::int32_t id) -> std::int32_t& {
+    return id >= 0 ? flowing[static_cast<std::size_t>(id)] : rest[static_cast<std::size_t>(-id)];
+  };
   for (const std::int32_t id : ids_of(source))
     if (id != kUnknownId) mark(id) = kReached;
   for (std::size_t r = 0; r < records_.size(); ++r) {
@@ -59,7 +62,8 @@ TapeRecorder::Cut TapeRecorder::find_cut(const Question& question, const Source&
 
 Grad TapeRecorder::unconnected(const Question& question, const Source& source) const {
   const Unconnected mode = question.mode();
-  if (mode == Unconnected::kZeros) return zeros_like(source.tensor() != nullptr ? *source.tensor() : source.variable()->read_latest(question.at));
+  if (mode == Unconnected::kZeros)
+    return zeros_like(source.tensor() != nullptr ? *source.tensor() : source.variable()->read_latest(question.at));
   const bool by_default = question.tree && !question.options.unconnected;
   if (mode == Unconnected::kNone && !(by_default && next_broken_ != -2)) return {};
   const Cut cut = find_cut(question, source);
@@ -72,9 +76,13 @@ Grad TapeRecorder::unconnected(const Question& question, const Source& source) c
 void TapeRecorder::explain(const Question& question, const Source& source, const Cut& cut) const {
   const auto say = [&](const std::string& sentence) { throw GradientError("gradient", sentence, question.at); };
   const std::string title = "source " + title_of(source), independent = "the target does not depend on " + title;
+  if (source.tensor() != nullptr && !follows(*source.tensor()))
+    say(independent + ", which this tape does not watch; call watch on it before computing.");
   if (cut.broken != nullptr) {
     const std::string only = "the target depends on " + title + " only through " + call_text(*cut.broken);
-    if (cut.integer()) say(only + ", which gives " + cut.broken->outputs()[0].spec().str() + ", and integers have no gradient; keep the path floating, or " + kIfMeant);
+    if (cut.integer())
+      say(only + ", which gives " + cut.broken->outputs()[0].spec().str() +
+          ", and integers have no gradient; keep the path floating, or " + kIfMeant);
     say(only + ", through which no gradient flows; use another op, or " + kIfMeant);
   }
   if (const Variable* variable = source.variable()) {
@@ -85,11 +93,8 @@ void TapeRecorder::explain(const Question& question, const Source& source, const
       say(independent + ", which this tape does not watch, since it is not trainable; call watch on it before computing.");
     if (at == kUnknownId || slots_[static_cast<std::size_t>(at)].reads.empty())
       say(independent + ", which was not read while this tape recorded; read it after the tape is made, or " + kIfMeant);
-  } else if (ids_.find(key_of(*source.tensor())) < 0) {
-    say(independent + ", which this tape does not watch; call watch on it before computing.");
   }
-  say(independent + " through differentiable ops; " + kIfMeant);
-  __builtin_unreachable();
+  throw GradientError("gradient", independent + " through differentiable ops; " + kIfMeant, question.at);
 }
 
 void TapeRecorder::refuse_integer(const Question& question, const Variable& variable) const {
@@ -102,8 +107,8 @@ void TapeRecorder::refuse_integer(const Question& question, const Variable& vari
         for (const std::int32_t id : ids)
           if (id == input && through.empty()) through = ", and " + call_text(records_[r]) + " uses it";
   }
-  throw GradientError("gradient", "source " + title_of(source) + " holds integers" + through +
-                                      "; only floating values have gradients, make it a floating Variable, such as Variable{0.f}.", question.at);
+  const char* const remedy = "; only floating values have gradients, make it a floating Variable, such as Variable{0.f}.";
+  throw GradientError("gradient", "source " + title_of(source) + " holds integers" + through + remedy, question.at);
 }
 
 }  // namespace weft::inline v0

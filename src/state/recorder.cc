@@ -25,7 +25,8 @@ void TapeRecorder::watch(const Tensor& x, Location at) {
 void TapeRecorder::watch(const Variable& variable, Location at) {
   require_own_thread("watch", at);
   if (!is_floating(variable.dtype()))
-    throw GradientError("watch", variable.slot()->title() + " is " + variable.spec().str() + "; only floating values have gradients, make it a floating Variable.", at);
+    throw GradientError("watch", variable.slot()->title() + " is " + variable.spec().str() +
+                                     "; only floating values have gradients, make it a floating Variable.", at);
   if (find_slot(variable.id()) == nullptr) add_slot(variable);
 }
 
@@ -84,25 +85,34 @@ void TapeRecorder::record(const Call& call, std::span<Tensor> inputs, std::span<
   try {
     ids_.reserve(outputs.size());
     TapeRecord& record = records_.append(call.op, call.at, broken ? AttrSpan() : call.attrs, inputs, ids, outputs, broken);
-    for (std::size_t i = 0; i < outputs.size(); ++i) record.output_ids()[i] = name_value(outputs[i], !broken && is_floating(outputs[i].dtype()));
+    const std::span<std::int32_t> names = record.output_ids();
+    for (std::size_t i = 0; i < outputs.size(); ++i) names[i] = name_value(outputs[i], !broken && is_floating(outputs[i].dtype()));
   } catch (...) {
     outputs.clear();
     throw;
   }
 }
 
-void TapeRecorder::apply_unrecorded(Call call, std::span<const std::int32_t> ids, bool known, Tensors& outputs) {
+void TapeRecorder::apply_unrecorded(const Call& call, std::span<const std::int32_t> ids, bool known, Tensors& outputs) {
   delegate(call, outputs);
   if (known && !stopped && !retired()) record(call, {}, ids, outputs, true);
 }
 
 void TapeRecorder::apply(Call call, Tensors& outputs) {
   constexpr std::size_t kFew = 3;  // as most calls have: these need no memory
+  if (call.inputs.size() <= kFew) {
+    std::int32_t ids[kFew];
+    Tensor held[kFew];
+    return apply_with(call, ids, held, outputs);
+  }
+  std::vector<std::int32_t> ids(call.inputs.size());
+  std::vector<Tensor> held(call.inputs.size());
+  apply_with(call, ids.data(), held.data(), outputs);
+}
+
+// `ids` and `held` are room for one of each input.
+void TapeRecorder::apply_with(const Call& call, std::int32_t* ids, Tensor* held, Tensors& outputs) {
   const std::size_t count = call.inputs.size();
-  std::int32_t few_ids[kFew];
-  std::vector<std::int32_t> many_ids;
-  if (count > kFew) many_ids.resize(count);
-  std::int32_t* const ids = count > kFew ? many_ids.data() : few_ids;
   bool followed = false, known = false;
   for (std::size_t i = 0; i < count; ++i) {
     ids[i] = ids_.find(key_of(call.inputs[i]));
@@ -115,22 +125,18 @@ void TapeRecorder::apply(Call call, Tensors& outputs) {
     for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
     return;
   }
-  // A second handle keeps the row from computing in the place of an input. The tape has one to each value it knows, so those need no other here;
-  // eager execution leaves every handle in its place that is not the last.
+  // A second handle keeps the row from computing in the place of an input. The tape has one to each value it knows, so those need no
+  // other here; eager execution leaves every handle in its place that is not the last.
   const bool eager = below() == nullptr;
-  Tensor few[kFew];
-  std::vector<Tensor> many;
-  if (count > kFew) many.resize(count);
-  const std::span<Tensor> held(count > kFew ? many.data() : few, count);
   for (std::size_t i = 0; i < count; ++i) {
     if (eager && ids[i] != kUnknownId) held[i] = std::move(call.inputs[i]);
     else held[i] = Tensor(call.inputs[i]);
   }
   Tensor result;
-  if (eager && call.op.dense_pointwise) result = apply_dense_pointwise(call.op, held);
+  if (eager && call.op.dense_pointwise) result = apply_dense_pointwise(call.op, {held, count});
   if (result.defined()) outputs.push_back(std::move(result));
-  else delegate({call.op, eager ? held : call.inputs, call.attrs, call.at}, outputs);
-  record(call, held, {ids, count}, outputs, false);
+  else delegate({call.op, eager ? std::span(held, count) : call.inputs, call.attrs, call.at}, outputs);
+  record(call, {held, count}, {ids, count}, outputs, false);
 }
 
 void TapeRecorder::record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,

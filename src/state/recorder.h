@@ -12,7 +12,8 @@
 namespace weft::inline v0 {
 
 /// A gradient that a program has given instead of those of its ops: from the gradients of the outputs to those of the inputs.
-using GradientFn = std::function<std::vector<Grad>(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Grad> dys)>;
+using GradientFn =
+    std::function<std::vector<Grad>(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Grad> dys)>;
 
 class TapeRecorder final : public Interpreter {
  public:
@@ -24,13 +25,15 @@ class TapeRecorder final : public Interpreter {
   void watch(const Variable& variable, Location at);
   std::vector<Variable> watched_variables() const;
   /// Of the Variables of a `tree` those that are unconnected are absent, if the options do not say otherwise.
-  std::vector<Grad> gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& options, Location at, bool tree = false);
+  std::vector<Grad> gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& options,
+                              Location at, bool tree = false);
   void require_own_thread(const char* what, Location at) const;
 
   bool recording() const { return !stopped && !spent_ && installed(); }
   bool follows(const Tensor& x) const { return ids_.find(key_of(x)) >= 0; }
   /// Records that `outputs` were made from `inputs`, one of which it follows, and that `gradient` is the way back.
-  void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::shared_ptr<const GradientFn> gradient);
+  void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     std::shared_ptr<const GradientFn> gradient);
 
   const TapeOptions settings;
   bool stopped = false;  // by its owner: it neither records nor watches
@@ -53,9 +56,11 @@ class TapeRecorder final : public Interpreter {
   };
 
   static std::uint64_t key_of(const Tensor& x) { return reinterpret_cast<std::uintptr_t>(x.node()); }
-  void apply_unrecorded(Call call, std::span<const std::int32_t> ids, bool known, Tensors& outputs);
+  void apply_with(const Call& call, std::int32_t* ids, Tensor* held, Tensors& outputs);
+  void apply_unrecorded(const Call& call, std::span<const std::int32_t> ids, bool known, Tensors& outputs);
   void record(const Call& call, std::span<Tensor> inputs, std::span<const std::int32_t> ids, Tensors& outputs, bool broken);
   std::int32_t name_value(const Tensor& x, bool flows) noexcept;
+  void let_go() noexcept;
   WatchedSlot* find_slot(std::uint64_t id);
   WatchedSlot& add_slot(const Variable& variable);
 
@@ -88,7 +93,7 @@ class TapeRecorder final : public Interpreter {
   std::vector<std::shared_ptr<const GradientFn>> customs_;
   IdMap slots_by_id_;  // to positions in slots_
   std::vector<WatchedSlot> slots_;
-  bool spent_ = false;  // a tape that is not persistent has answered
+  bool spent_ = false;  // a tape that is not persistent has answered, and holds nothing but the Variables that it watched
 };
 
 /// 'f32[2]', or 'Variable "w" f32[2]'

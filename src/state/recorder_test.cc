@@ -173,6 +173,21 @@ TEST(Tape, HoldsWhatItNeeds) {
   EXPECT_EQ(tape.gradient(y, source).to_vector<float>(), Floats({4, 32, 108, 256, 500}));
 }
 
+// An optimizer that follows may then change Variables in place.
+TEST(Tape, LetsGoOfWhatItHeldWhenItHasAnswered) {
+  float memory[] = {3.f};
+  bool released = false;
+  Tensor x = Tensor::from_memory(memory, {f32, {}}, [&] { released = true; });
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_EQ(number(tape.gradient(y, x)), 6.f);
+  EXPECT_FALSE(released);
+  x = Tensor();
+  EXPECT_TRUE(released);
+  EXPECT_THROW(tape.gradient(y, y), StateError);
+}
+
 // Nodes that die and whose address is used again are not mistaken for what the tape follows.
 TEST(Tape, DoesNotConfuseNewValuesWithDeadOnes) {
   const Tensor x = 2.f;

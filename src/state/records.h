@@ -1,6 +1,7 @@
 // What a tape remembers: calls, and which values they were about.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "core/op.h"
@@ -16,6 +17,10 @@ inline constexpr std::int32_t kUnknownId = -1;
 /// Maps keys (any number but 0) to ids. Open addressing: a lookup is a hash and, mostly, one comparison.
 class IdMap {
  public:
+  IdMap() = default;
+  IdMap(const IdMap&) = delete;
+  IdMap& operator=(const IdMap&) = delete;
+
   std::int32_t find(std::uint64_t key) const {
     for (std::size_t at = hash(key) & mask_;; at = (at + 1) & mask_) {
       if (table_[at].key == key) return table_[at].id;
@@ -39,6 +44,7 @@ class IdMap {
     return id;
   }
   void replace(std::uint64_t key, std::int32_t id) noexcept;  // REQUIRES: as `add`
+  void clear() noexcept;
 
  private:
   struct Place {
@@ -57,8 +63,8 @@ class IdMap {
 
 /// One call. Its parts of variable length lie behind it in memory.
 ///
-/// A call through which gradients flow holds its inputs and outputs. One through which none flow ("broken": the op has none by definition, its result
-/// is not floating, or no followed value went in) holds its outputs only, so that their addresses stay theirs; it is there to explain.
+/// A call through which gradients flow holds its inputs and outputs. One through which none flow ("broken": the op has none by definition,
+/// or no followed value went in) holds its outputs only, so that their addresses stay theirs; it is there to explain.
 struct TapeRecord {
   const Op* op;
   Location at;
@@ -82,13 +88,15 @@ struct TapeRecord {
 class TapeRecords {
  public:
   TapeRecords() = default;
-  ~TapeRecords();
+  ~TapeRecords() { clear(); }
   TapeRecords(const TapeRecords&) = delete;
   TapeRecords& operator=(const TapeRecords&) = delete;
 
-  /// A record of a call. Takes the handles in `inputs`, unless it is broken. Its output_ids are to be filled. If it throws, nothing has changed.
+  /// A record of a call. Takes the handles in `inputs`, unless it is broken. Its output_ids are to be filled. If it throws, nothing has
+  /// changed.
   TapeRecord& append(const Op& op, Location at, AttrSpan attrs, std::span<Tensor> inputs, std::span<const std::int32_t> input_ids,
                      std::span<const Tensor> outputs, bool broken);
+  void clear() noexcept;
   std::size_t size() const { return all_.size(); }
   const TapeRecord& operator[](std::size_t i) const { return *all_[i]; }
 
@@ -100,5 +108,31 @@ class TapeRecords {
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::byte *free_ = nullptr, *end_ = nullptr;  // of the last block
 };
+
+inline TapeRecord& TapeRecords::append(const Op& op, Location at, AttrSpan attrs, std::span<Tensor> inputs,
+                                std::span<const std::int32_t> input_ids, std::span<const Tensor> outputs, bool broken) {
+  const std::size_t values = (broken ? 0 : inputs.size()) + outputs.size(), ids = input_ids.size() + outputs.size();
+  const std::size_t needed = sizeof(TapeRecord) + values * sizeof(Tensor) + attrs.size() * sizeof(Attr) + ids * sizeof(std::int32_t);
+  const std::size_t bytes = (needed + alignof(TapeRecord) - 1) / alignof(TapeRecord) * alignof(TapeRecord);
+  if (bytes > static_cast<std::size_t>(end_ - free_)) add_block(bytes);
+  if (all_.size() == all_.capacity()) all_.reserve(std::max<std::size_t>(64, 2 * all_.capacity()));
+  auto* const record = new (free_) TapeRecord{.op = &op,
+                                              .at = at,
+                                              .num_inputs = static_cast<std::uint32_t>(input_ids.size()),
+                                              .num_outputs = static_cast<std::uint32_t>(outputs.size()),
+                                              .num_attrs = static_cast<std::uint32_t>(attrs.size()),
+                                              .broken = broken};
+  auto* value = reinterpret_cast<Tensor*>(record + 1);
+  auto* const attr = reinterpret_cast<Attr*>(value + values);
+  auto* id = reinterpret_cast<std::int32_t*>(attr + attrs.size());
+  if (!attrs.empty()) std::uninitialized_copy(attrs.begin(), attrs.end(), attr);  // the last that may throw
+  if (!broken)
+    for (Tensor& input : inputs) new (value++) Tensor(std::move(input));
+  for (const Tensor& output : outputs) new (value++) Tensor(output);
+  for (const std::int32_t known : input_ids) *id++ = known;
+  free_ += bytes;
+  all_.push_back(record);
+  return *record;
+}
 
 }  // namespace weft::inline v0

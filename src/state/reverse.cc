@@ -85,7 +85,8 @@ void TapeRecorder::reverse(const std::vector<bool>& needed, const std::vector<bo
     const TapeRecord& record = records_[r];
     if (record.broken) continue;
     bool arrived = false, wanted_any = false;
-    for (std::int32_t id : record.output_ids()) arrived = arrived || (id >= 0 && index(id) < adjoints.size() && adjoints[index(id)].present());
+    for (std::int32_t id : record.output_ids())
+      arrived = arrived || (id >= 0 && index(id) < adjoints.size() && adjoints[index(id)].present());
     if (!arrived) continue;
     SmallVector<bool, 4> wanted;
     for (std::int32_t id : record.input_ids()) {
@@ -117,7 +118,8 @@ void TapeRecorder::reverse(const std::vector<bool>& needed, const std::vector<bo
 void TapeRecorder::check(const Question& question) const {
   const auto& [targets, sources, options, at, tree] = question;
   if (spent_) throw StateError("gradient", "this tape has already answered once; make it persistent to ask again.", at);
-  if (options.unconnected > Unconnected::kNone) throw ValueError("gradient", "unconnected is not one of Unconnected's values; name one of those.", at);
+  if (options.unconnected > Unconnected::kNone)
+    throw ValueError("gradient", "unconnected is not one of Unconnected's values; name one of those.", at);
   if (targets.empty()) throw ValueError("gradient", "targets is an empty list; give at least one tensor.", at);
   for (const Tensor& target : targets)
     if (!target.defined()) throw ValueError("gradient", "target is an empty Tensor handle; assign a value to it first.", at);
@@ -132,12 +134,14 @@ void TapeRecorder::check(const Question& question) const {
   }
   const std::vector<Tensor>& seeds = options.output_gradients;
   if (!seeds.empty() && seeds.size() != targets.size())
-    throw ValueError("gradient", std::to_string(seeds.size()) + " output_gradients for " + std::to_string(targets.size()) + " targets; give one for each.", at);
+    throw ValueError("gradient", std::to_string(seeds.size()) + " output_gradients for " + std::to_string(targets.size()) +
+                                     " targets; give one for each.", at);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Spec& spec = targets[i].spec();
     if (!is_floating(spec.dtype)) {
       for (const Source& source : sources)
-        if (const Variable* v = source.variable(); v != nullptr && !is_floating(v->dtype()) && find_cut(question, source).depends) refuse_integer(question, *v);
+        if (const Variable* v = source.variable(); v != nullptr && !is_floating(v->dtype()) && find_cut(question, source).depends)
+          refuse_integer(question, *v);
       throw GradientError("gradient", "target is " + spec.str() + "; only floating values have gradients, cast it.", at);
     }
     if (seeds.empty()) continue;
@@ -148,7 +152,8 @@ void TapeRecorder::check(const Question& question) const {
   }
 }
 
-std::vector<Grad> TapeRecorder::gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& how, Location at, bool tree) {
+std::vector<Grad> TapeRecorder::gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& how,
+                                          Location at, bool tree) {
   require_own_thread("gradient", at);
   const Question question{targets, sources, how, at, tree};
   check(question);
@@ -156,12 +161,22 @@ std::vector<Grad> TapeRecorder::gradients(const std::vector<Tensor>& targets, st
   if (ends) remove();
   try {
     std::vector<Grad> result = answer(question);
-    spent_ = !settings.persistent;
+    if (!settings.persistent) let_go();
     return result;
   } catch (...) {
     if (ends) install();  // an error leaves the tape as it was
     throw;
   }
+}
+
+// At once, not when the tape ends: an optimizer that changes the Variables next finds that nobody else holds their values.
+void TapeRecorder::let_go() noexcept {
+  spent_ = true;
+  ids_.clear();
+  watched_.clear();
+  records_.clear();
+  customs_.clear();
+  for (WatchedSlot& slot : slots_) slot.reads.clear();
 }
 
 SmallVector<std::int32_t, 1> TapeRecorder::ids_of(const Source& source) const {
@@ -184,7 +199,7 @@ Grad TapeRecorder::sum_over_reads(const Source& source, const std::vector<Grad>&
       const Tensor &a = total.sparse() ? total.slices().like : total.dense(), &b = next.sparse() ? next.slices().like : next.dense();
       if (a.shape() != b.shape())
         throw GradientError("gradient", title_of(source) + " had the shapes " + b.shape().str() + " and " + a.shape().str() +
-                                            " when it was read, so there is no sum over its reads; ask for the gradients of what was read.", at);
+                                            " when it was read, which have no sum; ask for the gradients of what was read.", at);
     }
     accumulate(total, next);
   }

@@ -27,14 +27,16 @@ std::vector<Variable> GradientTape::watched_variables() const {
   return detail::with_memory("watched_variables", {}, [&] { return recorder_->watched_variables(); });
 }
 
-std::vector<Grad> GradientTape::gradients(const std::vector<Tensor>& targets, const Sources& sources, GradientOptions options, Location at) {
+std::vector<Grad> GradientTape::gradients(const std::vector<Tensor>& targets, const Sources& sources, GradientOptions options,
+                                          Location at) {
   return detail::with_memory("gradient", at, [&] { return recorder_->gradients(targets, sources.list(), options, at); });
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, const Sources& sources, GradientOptions options, Location at) {
   return detail::with_memory("gradient", at, [&] {
     std::vector<Tensor> result;
-    for (const Grad& grad : recorder_->gradients({target}, sources.list(), options, at)) result.push_back(grad.present() ? grad.dense() : Tensor());
+    for (const Grad& grad : recorder_->gradients({target}, sources.list(), options, at))
+      result.push_back(grad.present() ? grad.dense() : Tensor());
     return result;
   });
 }
