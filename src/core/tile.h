@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "kernels/isa.h"
+#include "kernels/math_bits.h"
 #include "kernels/tile.h"
 #include <weft/dtype.h>
 
@@ -16,6 +17,7 @@ struct Tile {
   std::array<kernels::TileFn, kNumDTypes> fn{};                      // for the instruction set in use
   std::array<kernels::PerIsa<kernels::TileFn>, kNumDTypes> every{};  // all clones: tests compare them
   std::array<DType, kNumDTypes> out{};                               // what the lanes return
+  bool fused = false;  // f32 lanes use fused multiply-add where there is one, so their last bits depend on the instruction set
 
   explicit operator bool() const { return arity > 0; }
   kernels::TileFn for_dtype(DType t) const { return fn[static_cast<std::size_t>(is_half(t) ? f32 : t)]; }
@@ -43,30 +45,40 @@ namespace detail {
 #define WEFT_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-template <class F, class T, std::size_t... I>
-[[gnu::always_inline]] inline void lane_loop(const void* const* in, void* out, std::size_t n, std::index_sequence<I...>) {
-  using R = decltype(F{}((static_cast<void>(I), T{})...));
-  const auto inputs = std::make_tuple((static_cast<void>(I), static_cast<const T*>(in[I]))...);
-  R* y = static_cast<R*>(out);
-  WEFT_INDEPENDENT
-  for (std::size_t k = 0; k < n; ++k) y[k] = F{}(std::get<I>(inputs)[k]...);
+/// What is stored of a lane that was computed as T.
+template <class T>
+using Stored = kernels::lane::Number<T>;
+template <class T>
+[[gnu::always_inline]] inline Stored<T> stored(T x) {
+  if constexpr (kernels::lane::kFuses<T>) return x.number;
+  else return x;
 }
 
-// One clone of the loop for each instruction set. What a lane calls is inlined and so compiled for that set. No set has fused
-// multiply-add: lanes round alike in all clones, and a result does not depend on the processor.
+template <class F, class T, std::size_t... I>
+[[gnu::always_inline]] inline void lane_loop(const void* const* in, void* out, std::size_t n, std::index_sequence<I...>) {
+  using R = Stored<decltype(F{}((static_cast<void>(I), T{})...))>;
+  const auto inputs = std::make_tuple((static_cast<void>(I), static_cast<const Stored<T>*>(in[I]))...);
+  R* y = static_cast<R*>(out);
+  WEFT_INDEPENDENT
+  for (std::size_t k = 0; k < n; ++k) y[k] = stored(F{}(T(std::get<I>(inputs)[k])...));
+}
+
+// One clone of the loop for each instruction set. What a lane calls is inlined and so compiled for that set. Products and sums stay two
+// roundings (-ffp-contract=off), so lanes round alike in all clones and a result does not depend on the processor; but lanes of Fused
+// numbers round a multiply_add once, for which all sets but the baseline have an instruction.
 template <int N, class F, class T>
 [[gnu::flatten]] void lanes_baseline(const void* const* in, void* out, std::size_t n) {
   lane_loop<F, T>(in, out, n, std::make_index_sequence<N>{});
 }
 #if defined(__x86_64__)
 template <int N, class F, class T>
-[[gnu::flatten, gnu::target("avx2,bmi2")]] void lanes_v3(const void* const* in, void* out, std::size_t n) {
+[[gnu::flatten, gnu::target("avx2,bmi2,fma")]] void lanes_v3(const void* const* in, void* out, std::size_t n) {
   lane_loop<F, T>(in, out, n, std::make_index_sequence<N>{});
 }
 #if defined(__clang__)
-#define WEFT_TARGET_V4 "avx2,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+#define WEFT_TARGET_V4 "avx2,bmi2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 #else
-#define WEFT_TARGET_V4 "avx2,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
+#define WEFT_TARGET_V4 "avx2,bmi2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
 #endif
 template <int N, class F, class T>
 [[gnu::flatten, gnu::target(WEFT_TARGET_V4)]] void lanes_v4(const void* const* in, void* out, std::size_t n) {
@@ -85,22 +97,30 @@ template <class T>
 inline constexpr bool kHasClones =
     kClones && (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::int64_t>);
 
-template <int N, class F, class T>
+template <int N, class F, class T, bool fused>
 kernels::PerIsa<kernels::TileFn> lane_clones() {
 #if defined(__x86_64__)
-  if constexpr (kHasClones<T>) return {{&lanes_baseline<N, F, T>, &lanes_v3<N, F, T>, &lanes_v4<N, F, T>}};
+  using L = std::conditional_t<fused && std::is_same_v<T, float>, kernels::lane::Fused, T>;
+  if constexpr (kHasClones<T>) return {{&lanes_baseline<N, F, T>, &lanes_v3<N, F, L>, &lanes_v4<N, F, L>}};
 #endif
   return {{&lanes_baseline<N, F, T>, &lanes_baseline<N, F, T>, &lanes_baseline<N, F, T>}};
 }
 
-template <int N, class F, class T>
+template <int N, class F, class T, bool fused>
 void add_lanes(Tile& tile) {
   using R = decltype(std::apply(F{}, std::array<T, N>{}));
   static_assert(std::is_arithmetic_v<R>, "lanes return numbers; did a lane function convert to Tensor?");
   const auto at = static_cast<std::size_t>(dtype_of<T>());
-  tile.every[at] = lane_clones<N, F, T>();
+  tile.every[at] = lane_clones<N, F, T, fused>();
   tile.fn[at] = tile.every[at][kernels::isa()];
   tile.out[at] = dtype_of<R>();
+}
+
+template <int N, bool fused, class F, class... T>
+Tile make_tile(Types<T...>) {
+  Tile tile{.arity = N, .fused = fused};
+  (add_lanes<N, F, T, fused>(tile), ...);
+  return tile;
 }
 
 }  // namespace detail
@@ -108,9 +128,12 @@ void add_lanes(Tile& tile) {
 /// `lanes<2, Floats>([](auto a, auto b) { return a + b; })`: F is captureless and is called with N values of one type.
 template <int N, class List, class F>
 Tile lanes(F) {
-  Tile tile{.arity = N};
-  [&]<class... T>(Types<T...>) { (detail::add_lanes<N, F, T>(tile), ...); }(List{});
-  return tile;
+  return detail::make_tile<N, false, F>(List{});
+}
+/// As lanes, but f32 lanes may be kernels::lane::Fused: for functions that arithmetic, not memory, would limit.
+template <int N, class F>
+Tile fused_lanes(F) {
+  return detail::make_tile<N, true, F>(Floats{});
 }
 
 }  // namespace weft::inline v0

@@ -1,9 +1,12 @@
 // Elementary functions of one lane, written so that a loop over them becomes vector code on every instruction set.
 //
 // All for float, and most for double, are branch-free and use nothing but IEEE + - * / sqrt, comparisons, selections and integer
-// arithmetic on the bits: no fma, no tables, no library calls. So a lane has the same bits in scalar code, in a vector of any width,
-// and in a loop's tail. NaN gives NaN, infinities and signed zeros give what they give in C, denormals are kept. math_test.cc pins the
-// largest error of each.
+// arithmetic on the bits: no tables, no library calls. So a lane has the same bits in scalar code, in a vector of any width, and in a
+// loop's tail. NaN gives NaN, infinities and signed zeros give what they give in C, denormals are kept. math_test.cc pins the largest error
+// of each.
+//
+// The functions that decide the speed of whole models are templates, for float, double and Fused (math_bits.h), a float with fused
+// multiply-add: the same steps, some of them rounded once instead of twice. Fused lanes are faster, and their last bits differ.
 //
 // How the digits are kept without fma: constants that are multiplied by a whole number have enough trailing zeros that the product is
 // exact, and the rounding error of the one sum that matters is kept in a second number: after s = a + b with |a| >= |b| or a = 0, or
@@ -20,6 +23,7 @@
 
 #include "kernels/math_erf.h"
 #include "kernels/math_exp.h"
+#include "kernels/math_gate.h"
 #include "kernels/math_log.h"
 #include "kernels/math_trig.h"
 

@@ -9,6 +9,54 @@
 
 namespace weft::inline v0::kernels::lane {
 
+/// A float whose multiply_add is rounded once. For loops that are compiled where this is one instruction; elsewhere it is a call of the C
+/// library. Functions that are templates take it in place of float: what they write as multiply_add is rounded once or twice, all else is
+/// alike.
+struct Fused {
+  float number;
+
+  Fused() = default;
+  constexpr Fused(float x) : number(x) {}
+  template <class N>
+    requires(std::is_arithmetic_v<N> && !std::is_same_v<N, float>)
+  constexpr explicit Fused(N x) : number(static_cast<float>(x)) {}
+};
+#define WEFT_FUSED_OPERATOR(Result, op) \
+  WEFT_LANE Result operator op(Fused a, Fused b) { return a.number op b.number; }
+WEFT_FUSED_OPERATOR(Fused, +)
+WEFT_FUSED_OPERATOR(Fused, -)
+WEFT_FUSED_OPERATOR(Fused, *)
+WEFT_FUSED_OPERATOR(Fused, /)
+WEFT_FUSED_OPERATOR(bool, <)
+WEFT_FUSED_OPERATOR(bool, >)
+WEFT_FUSED_OPERATOR(bool, <=)
+WEFT_FUSED_OPERATOR(bool, >=)
+WEFT_FUSED_OPERATOR(bool, ==)
+#undef WEFT_FUSED_OPERATOR
+WEFT_LANE Fused operator-(Fused a) { return -a.number; }
+
+template <class T>
+inline constexpr bool kFuses = std::is_same_v<T, Fused>;
+/// The type whose format and digits T has.
+template <class T>
+using Number = std::conditional_t<kFuses<T>, float, T>;
+/// An argument of this type takes a constant of any type that converts, and T is deduced from the others.
+template <class T>
+using Constant = std::type_identity_t<T>;
+
+/// a * b + c
+template <class T>
+WEFT_LANE T multiply_add(T a, Constant<T> b, Constant<T> c) {
+  if constexpr (kFuses<T>) return __builtin_fmaf(a.number, b.number, c.number);
+  else return a * b + c;
+}
+/// yes ? a : b, by value: g++ would choose between the places of two Fused, which is no vector code.
+template <class T>
+WEFT_LANE T choose(bool yes, T a, Constant<T> b) {
+  if constexpr (kFuses<T>) return yes ? a.number : b.number;
+  else return yes ? a : b;
+}
+
 template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
@@ -31,10 +79,13 @@ struct Format<double> {
   static constexpr double inv_ln2 = 0x1.71547652b82fep+0, ln2_hi = 0x1.62e42fefap-1, ln2_lo = 0x1.cf79abc9e3b3ap-40;
 };
 
+template <>
+struct Format<Fused> : Format<float> {};
+
 template <class T>
-inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+inline constexpr T kInfinity = std::numeric_limits<Number<T>>::infinity();
 template <class T>
-inline constexpr T kNotANumber = std::numeric_limits<T>::quiet_NaN();
+inline constexpr T kNotANumber = std::numeric_limits<Number<T>>::quiet_NaN();
 
 template <class T>
 WEFT_LANE Bits<T> bits_of(T x) {
@@ -47,6 +98,12 @@ WEFT_LANE T of_bits(Bits<T> b) {
 template <class T>
 WEFT_LANE T size_of(T x) {
   return of_bits<T>(bits_of(x) & ~Format<T>::sign);
+}
+/// |x|, or the limit if that is less; NaN stays.
+template <class T>
+WEFT_LANE T size_up_to(T x, Constant<T> limit) {
+  const T size = size_of(x);
+  return choose<T>(size > limit, limit, size);
 }
 /// x with the sign of s. REQUIRES: x >= 0.
 template <class T>
@@ -66,25 +123,25 @@ WEFT_LANE T number_of(Bits<T> e, T less) {
 
 /// c0 + c1 x + c2 x^2 + ..., in pairs of pairs: the chain of dependent steps is what limits a loop over lanes.
 template <class T>
-WEFT_LANE T poly(T, T c0) {
+WEFT_LANE T poly(T, Constant<T> c0) {
   return c0;
 }
 template <class T>
-WEFT_LANE T poly(T x, T c0, T c1) {
-  return c0 + c1 * x;
+WEFT_LANE T poly(T x, Constant<T> c0, Constant<T> c1) {
+  return multiply_add<T>(c1, x, c0);
 }
 template <class T>
-WEFT_LANE T poly(T x, T c0, T c1, T c2) {
-  return c0 + x * (c1 + c2 * x);
+WEFT_LANE T poly(T x, Constant<T> c0, Constant<T> c1, Constant<T> c2) {
+  return multiply_add(x, multiply_add<T>(c2, x, c1), c0);
 }
 template <class T>
-WEFT_LANE T poly(T x, T c0, T c1, T c2, T c3) {
-  return (c0 + c1 * x) + (x * x) * (c2 + c3 * x);
+WEFT_LANE T poly(T x, Constant<T> c0, Constant<T> c1, Constant<T> c2, Constant<T> c3) {
+  return multiply_add(x * x, multiply_add<T>(c3, x, c2), multiply_add<T>(c1, x, c0));
 }
 template <class T, class... More>
-WEFT_LANE T poly(T x, T c0, T c1, T c2, T c3, T c4, More... more) {
+WEFT_LANE T poly(T x, Constant<T> c0, Constant<T> c1, Constant<T> c2, Constant<T> c3, Constant<T> c4, More... more) {
   const T square = x * x;
-  return ((c0 + c1 * x) + square * (c2 + c3 * x)) + (square * square) * poly(x, c4, more...);
+  return multiply_add(square * square, poly(x, c4, more...), multiply_add(square, multiply_add<T>(c3, x, c2), multiply_add<T>(c1, x, c0)));
 }
 
 }  // namespace weft::inline v0::kernels::lane

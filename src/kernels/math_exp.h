@@ -14,20 +14,28 @@ struct Reduced {
 template <class T>
 WEFT_LANE Reduced<T> modulo_ln2(T x) {
   using F = Format<T>;
-  const T shifted = x * F::inv_ln2 + F::round;
+  const T shifted = multiply_add(x, F::inv_ln2, F::round);
   const T n = shifted - F::round;
-  const T high = x - n * F::ln2_hi, low = n * F::ln2_lo;  // both exact, up to low's last bit
-  const T rest = high - low;
-  return {rest, (high - rest) - low, bits_of(shifted) - bits_of(F::round)};
+  const T high = multiply_add(n, -F::ln2_hi, x);  // exact
+  const T rest = multiply_add(n, -F::ln2_lo, high);
+  return {rest, multiply_add(n, -F::ln2_lo, high - rest), bits_of(shifted) - bits_of(T(F::round))};
 }
 
 /// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2
-WEFT_LANE float exp_tail(float r) {
-  return poly(r, 0.49999994f, 0.166665167f, 0.0416681059f, 0.00836913101f, 0.00138364395f);
+template <class T>
+WEFT_LANE T exp_tail(T r) {
+  if constexpr (sizeof(T) == 4) {
+    return poly(r, 0.49999994f, 0.166665167f, 0.0416681059f, 0.00836913101f, 0.00138364395f);
+  } else {
+    return poly(r, 0.5, 0.16666666666666688, 0.041666666666666824, 0.0083333333333139199, 0.0013888888888779695, 0.00019841269903226206,
+                2.480158755071218e-05, 2.7557228895163141e-06, 2.7557079843983436e-07, 2.5113840001309696e-08, 2.0972532565974194e-09);
+  }
 }
-WEFT_LANE double exp_tail(double r) {
-  return poly(r, 0.5, 0.16666666666666688, 0.041666666666666824, 0.0083333333333139199, 0.0013888888888779695, 0.00019841269903226206,
-              2.480158755071218e-05, 2.7557228895163141e-06, 2.7557079843983436e-07, 2.5113840001309696e-08, 2.0972532565974194e-09);
+/// exp(a.rest + a.rest_error) - 1. Where products are not rounded, the error is too small to count.
+template <class T>
+WEFT_LANE T exp_part(const Reduced<T>& a) {
+  if constexpr (kFuses<T>) return multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest);
+  return a.rest + multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest_error);
 }
 
 /// x 2^n, rounded once. REQUIRES: 1/2 <= x <= 2, |n| < 2 bias (or x is NaN).
@@ -37,14 +45,21 @@ WEFT_LANE T scaled(T x, Bits<T> n) {
   return x * power_of_two<T>(half) * power_of_two<T>(both - half);
 }
 
+/// exp(x) for x <= 0 that is not far below exp_min.
+template <class T>
+WEFT_LANE T exp_below_1(T x) {
+  const Reduced<T> a = modulo_ln2(x);
+  return scaled(T(1) + exp_part(a), a.n);
+}
+
 /// exp(x) 2^shift
 template <class T>
 WEFT_LANE T exp_shifted(T x, int shift) {
   using F = Format<T>;
   const Reduced<T> a = modulo_ln2(x);
-  T y = scaled(T(1) + (a.rest + (a.rest_error + a.rest * a.rest * exp_tail(a.rest))), a.n + static_cast<Bits<T>>(shift));
-  y = x > F::exp_max + T(1) ? kInfinity<T> : y;
-  return x < F::exp_min ? T(0) : y;
+  T y = scaled(T(1) + exp_part(a), a.n + static_cast<Bits<T>>(shift));
+  y = choose(x > F::exp_max + 1, kInfinity<T>, y);
+  return choose(x < F::exp_min, T(0), y);
 }
 template <class T>
 WEFT_LANE T exp(T x) {
@@ -59,10 +74,10 @@ WEFT_LANE T expm1(T x) {
   const Reduced<T> a = modulo_ln2(x);
   const T scale = power_of_two<T>(a.n + (F::bias - 1)), whole = scale - T(0.5), part = scale * a.rest;
   const T sum = whole + part, sum_error = part - (sum - whole);
-  T y = T(2) * (sum + (sum_error + scale * (a.rest_error + a.rest * a.rest * exp_tail(a.rest))));
-  y = x > F::exp_max ? kInfinity<T> : y;
-  y = x < T(-0.7) * T(F::mantissa + 2) ? T(-1) : y;
-  return size_of(x) < std::numeric_limits<T>::epsilon() / T(2) ? x : y;
+  T y = T(2) * (sum + multiply_add(scale, multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest_error), sum_error));
+  y = choose(x > F::exp_max, kInfinity<T>, y);
+  y = choose(x < T(-0.7) * T(F::mantissa + 2), T(-1), y);
+  return choose(size_of(x) < std::numeric_limits<Number<T>>::epsilon() / 2, x, y);
 }
 
 /// 1 / (1 + exp(-x)) = 2^n / ((1 + 2^n) + part) where exp(-x) = 2^-n (1 + part): the sum is rounded only once.
@@ -70,26 +85,27 @@ template <class T>
 WEFT_LANE T sigmoid(T x) {
   using F = Format<T>;
   const Reduced<T> a = modulo_ln2(-x);
-  const T part = a.rest + (a.rest_error + a.rest * a.rest * exp_tail(a.rest));
+  const T part = exp_part(a);
   const Bits<T> both = 2 * F::bias - a.n, half = both >> 1;
   const T scale = power_of_two<T>(half), scale2 = power_of_two<T>(both - half), power = scale * scale2;
-  const T large = power > T(1) ? power : T(1), small = power > T(1) ? T(1) : power;
+  const T large = choose(power > T(1), power, T(1)), small = choose(power > T(1), T(1), power);
   const T sum = large + small, sum_error = small - (sum - large);
   T y = T(1) / (sum + (sum_error + part)) * scale * scale2;
-  y = x > T(F::mantissa) ? T(1) : y;
-  return x < F::exp_min ? T(0) : y;
+  y = choose(x > T(F::mantissa), T(1), y);
+  return choose(x < F::exp_min, T(0), y);
 }
 
-WEFT_LANE float tanh(float x) {
-  const float size = size_of(x), z = x * x;
-  const float near = size + size * (z * poly(z, -0.333332777f, 0.133313209f, -0.0537291318f, 0.0206032395f, -0.00566362171f));
-  // 1 - 2 / (1 + exp(2 |x|)), where exp(2 |x|) = scale (1 + part)
-  const Reduced<float> a = modulo_ln2(size + size);
-  const float scale = power_of_two<float>(a.n + 127u), part = a.rest + a.rest * a.rest * exp_tail(a.rest);
-  const float far = size > 10.0f ? 1.0f : 1.0f - 2.0f / ((1.0f + scale) + scale * part);
-  return with_sign_of(size >= 0.625f ? far : near, x);
+/// With t = (exp(2 |x|) - 1) / 2: t / (1 + t), for small t as t - t^2 / (1 + t), where the rounding of 1 + t counts less.
+template <class T>
+  requires(sizeof(T) == 4)
+WEFT_LANE T tanh(T x) {
+  const T size = size_up_to(x, 10.0f);
+  const Reduced<T> a = modulo_ln2(size + size);
+  // exp(2 |x|) = 2 half (1 + part)
+  const T half = power_of_two<T>(a.n + 126u), part = multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest);
+  const T t = multiply_add(half, part, half - T(0.5)), q = t / (T(1) + t);
+  return with_sign_of(choose(size < 0.4f, multiply_add(-t, q, t), q), x);
 }
-
 /// With t = exp(2 |x|) - 1: t / (t + 2), or 1 - 2 / (t + 2) once that is the more precise. What t + 2 loses by rounding is put right: 1 /
 /// (t + 2) is (1 - y) / 2.
 WEFT_LANE double tanh(double x) {

@@ -6,10 +6,6 @@
 namespace weft::inline v0::kernels::lane {
 
 /// log(1 + f) - f + half, where half = f^2 / 2 and 1 + f is in [sqrt(1/2), sqrt(2)]
-WEFT_LANE float log_tail(float f, float half) {
-  return f * (half + half) *
-         poly(f, 0.333333313f, -0.250008225f, 0.200012594f, -0.16623345f, 0.142010733f, -0.131595477f, 0.127656832f, -0.0764109716f);
-}
 WEFT_LANE double log_tail(double f, double half) {
   const double s = f / (2.0 + f), z = s * s;  // log(1 + f) = 2 atanh(s), and 2 s = f - s f
   return s * (half + z * poly(z, 0.66666666666667096, 0.3999999999954198, 0.28571428718706537, 0.22222200696036956, 0.18183465277915342,
@@ -20,9 +16,15 @@ WEFT_LANE double log_tail(double f, double half) {
 template <class T>
 WEFT_LANE T log_of_parts(T n, T f, T f_error) {
   using F = Format<T>;
-  const T whole = n * F::ln2_hi, sum = whole + f, sum_error = f - (sum - whole);
-  const T half = T(0.5) * f * f;
-  return sum + (sum_error + ((f_error + n * F::ln2_lo) - (half - log_tail(f, half))));
+  if constexpr (sizeof(T) == 4) {
+    const T cubic =
+        poly(f, 0.333333313f, -0.250008225f, 0.200012594f, -0.16623345f, 0.142010733f, -0.131595477f, 0.127656832f, -0.0764109716f);
+    return multiply_add(n, F::ln2_hi, f + multiply_add(f * f, multiply_add(f, cubic, -0.5f), multiply_add(n, F::ln2_lo, f_error)));
+  } else {
+    const T whole = n * F::ln2_hi, sum = whole + f, sum_error = f - (sum - whole);
+    const T half = T(0.5) * f * f;
+    return sum + (sum_error + ((f_error + n * F::ln2_lo) - (half - log_tail(f, half))));
+  }
 }
 
 /// The bits of x = 2^n (1 + f) taken apart; e is n + bias, 1 + f is in [sqrt(1/2), sqrt(2)).
@@ -34,8 +36,7 @@ struct Parts {
 template <class T>
 WEFT_LANE Parts<T> parts_of(T x) {
   using F = Format<T>;
-  constexpr T root = T(0.70710678118654752440);
-  const Bits<T> lowest = __builtin_bit_cast(Bits<T>, root), one = F::bias << F::mantissa;
+  const Bits<T> lowest = __builtin_bit_cast(Bits<T>, static_cast<Number<T>>(0.70710678118654752440)), one = F::bias << F::mantissa;
   const Bits<T> shifted = bits_of(x) + (one - lowest);
   return {shifted >> F::mantissa, of_bits<T>((shifted & ((Bits<T>(1) << F::mantissa) - 1)) + lowest)};
 }
@@ -43,13 +44,14 @@ WEFT_LANE Parts<T> parts_of(T x) {
 template <class T>
 WEFT_LANE T log(T x) {
   using F = Format<T>;
-  constexpr T up = T(Bits<T>(1) << F::mantissa);
-  const bool denormal = x < std::numeric_limits<T>::min();
-  const Parts<T> a = parts_of(x * (denormal ? up : T(1)));
-  T y = log_of_parts(number_of<T>(a.e, denormal ? T(F::bias) + T(F::mantissa) : T(F::bias)), a.one_plus_f - T(1), T(0));
-  y = x < kInfinity<T> ? y : x;
-  y = x < T(0) ? kNotANumber<T> : y;
-  return x == T(0) ? -kInfinity<T> : y;
+  constexpr auto up = static_cast<Number<T>>(Bits<T>(1) << F::mantissa);
+  // Selections by one condition stand together: g++ doubles what lies between them.
+  const bool denormal = x < std::numeric_limits<Number<T>>::min();
+  const T scale = choose(denormal, T(up), T(1)), bias = choose(denormal, T(F::bias + F::mantissa), T(F::bias));
+  const Parts<T> a = parts_of(x * scale);
+  T y = log_of_parts(number_of<T>(a.e, bias), a.one_plus_f - T(1), T(0));
+  y = choose(x < kInfinity<T>, y, x);
+  return choose(x > T(0), y, choose(x == T(0), -kInfinity<T>, kNotANumber<T>));
 }
 
 template <class T>
@@ -61,18 +63,17 @@ WEFT_LANE T log1p(T x) {
   const T part = of_bits<T>(bits_of(x) - ((a.e - F::bias) << F::mantissa));
   const T f = whole + part, f_error = part - (f - whole);
   T y = log_of_parts(number_of<T>(a.e, T(F::bias)), f, f_error - f_error * f);
-  y = x < kInfinity<T> ? y : x;
-  y = x < T(-1) ? kNotANumber<T> : y;
-  y = x == T(-1) ? -kInfinity<T> : y;
-  return x == T(0) ? x : y;
+  y = choose(x < kInfinity<T>, y, x);
+  y = choose(x < T(-1), kNotANumber<T>, y);
+  y = choose(x == T(-1), -kInfinity<T>, y);
+  return choose(x == T(0), x, y);
 }
 
 /// log(1 + exp(x)); does not overflow, because only e = exp(-|x|) is taken. 1 + e is 2^n (1 + f) with n = 0 or 1.
 template <class T>
 WEFT_LANE T softplus(T x) {
-  const T e = lane::exp(-size_of(x));
-  const bool large = e > T(0.4142135623730950488);
-  return (x < T(0) ? T(0) : x) + log_of_parts(large ? T(1) : T(0), large ? T(0.5) * e - T(0.5) : e, T(0));
+  const T e = exp_below_1(-size_up_to(x, -Format<T>::exp_min)), n = choose(e > T(0.4142135623730950488), T(1), T(0)), shift = T(-0.5) * n;
+  return choose(x < T(0), T(0), x) + log_of_parts(n, e * (T(1) + shift) + shift, T(0));
 }
 
 // The rest for floats only: in double they are plain, because log is good enough and nothing overflows.

@@ -1,5 +1,5 @@
 // For every lane function: the largest error over the floats, what it makes of special numbers, and that vector code of every kind
-// gives the bits of scalar code.
+// gives the bits of scalar code; all of it once more for those that can use fused multiply-add.
 //
 // WEFT_TEST_SCALE=long goes through all 2^32 floats (about two minutes for each function), small through 2^16.
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <numbers>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -37,31 +38,33 @@ struct Wider<double> {
 template <class T>
 using Loop = void (*)(const T* x, const T* y, T* out, std::size_t n);
 
-template <class F, class T>
+// Lanes are computed as L, which is T or Fused.
+template <int arity, class F, class L, class T>
 [[gnu::always_inline]] inline void loop(const T* x, const T* y, T* out, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) {
-    if constexpr (std::is_invocable_v<F, T>) out[k] = F{}(x[k]);
+    if constexpr (lane::kFuses<L>) out[k] = F{}(L(x[k])).number;
+    else if constexpr (arity == 1) out[k] = F{}(x[k]);
     else out[k] = F{}(x[k], y[k]);
   }
 }
-template <class F, class T>
+template <int arity, class F, class L, class T>
 [[gnu::flatten, gnu::noinline]] void loop_baseline(const T* x, const T* y, T* out, std::size_t n) {
-  loop<F>(x, y, out, n);
+  loop<arity, F, L>(x, y, out, n);
 }
 #if defined(__x86_64__)
 #if defined(__clang__)
-#define WEFT_V4 "avx512f,avx512dq,avx512bw,avx512vl"
+#define WEFT_V4 "fma,avx512f,avx512dq,avx512bw,avx512vl"
 #else
-#define WEFT_V4 "avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"
+#define WEFT_V4 "fma,avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"
 #endif
-template <class F, class T>
+template <int arity, class F, class L, class T>
 [[gnu::flatten, gnu::noinline, gnu::target("avx2,fma")]] void loop_v3(const T* x, const T* y, T* out, std::size_t n) {
-  loop<F>(x, y, out, n);
+  loop<arity, F, L>(x, y, out, n);
 }
-template <class F, class T>
+template <int arity, class F, class L, class T>
 [[gnu::flatten, gnu::noinline, gnu::target(WEFT_V4)]]
 void loop_v4(const T* x, const T* y, T* out, std::size_t n) {
-  loop<F>(x, y, out, n);
+  loop<arity, F, L>(x, y, out, n);
 }
 #endif
 
@@ -71,72 +74,103 @@ struct Row {
   std::string_view name;
   double bound;  // the largest error found among all inputs, rounded up; in units in the last place
   std::function<Wide(Wide, Wide)> exact;
-  std::vector<Loop<T>> loops;  // the first is the reference
-  bool binary;
+  int arity;
+  std::vector<Loop<T>> loops{};  // all give the same bits
 };
 
-template <class T, class F, class Exact>
-Row<T> row(std::string_view name, double bound, F, Exact exact) {
+// One row for every way to round, each with the loops of all instruction sets that run here.
+template <class T>
+struct Rows : std::vector<Row<T>> {
   using Wide = typename Wider<T>::type;
-  Row<T> result{name, bound, {}, {loop_baseline<F, T>}, !std::is_invocable_v<F, T>};
-  if constexpr (std::is_invocable_v<Exact, Wide>) result.exact = [exact](Wide x, Wide) { return exact(x); };
-  else result.exact = exact;
+
+  template <int arity, class F>
+  void add(std::string_view name, double bound, F, std::function<Wide(Wide, Wide)> exact) {
+    this->push_back({name, bound, exact, arity, {loop_baseline<arity, F, T>}});
+    add_vectors<arity, F, T>();
+  }
+  template <class F>
+  void add_fused(std::string_view name, double bound, F f, std::function<Wide(Wide, Wide)> exact) {
+    add<1>(name, bound, f, exact);
+    if constexpr (std::is_same_v<T, float>) {
+      this->push_back({name, bound, exact, 1});
+      add_vectors<1, F, lane::Fused>();
+      if (this->back().loops.empty()) this->pop_back();
+    }
+  }
+
+ private:
+  template <int arity, class F, class L>
+  void add_vectors() {
+    [[maybe_unused]] std::vector<Loop<T>>& loops = this->back().loops;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) result.loops.push_back(loop_v3<F, T>);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl"))
-    result.loops.push_back(loop_v4<F, T>);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(loop_v3<arity, F, L, T>);
+    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+      loops.push_back(loop_v4<arity, F, L, T>);
 #endif
-  return result;
+  }
+};
+
+#define WEFT_ROW1(f, bound, ...) \
+  rows.template add<1>(#f, bound, [](T x) { return lane::f(x); }, [](Wide x, Wide) -> Wide { return __VA_ARGS__; })
+#define WEFT_ROW2(f, bound, ...) \
+  rows.template add<2>(#f, bound, [](T x, T y) { return lane::f(x, y); }, [](Wide x, Wide y) -> Wide { return __VA_ARGS__; })
+#define WEFT_FUSED(f, bound, ...) \
+  rows.add_fused(#f, bound, [](auto x) { return lane::f(x); }, [](Wide x, Wide) -> Wide { return __VA_ARGS__; })
+
+constexpr double kTanhForm = 1.5957691216057307117;
+
+// x times the share of numbers below it, also where that is 0 and x is infinite.
+template <class Wide>
+Wide gated_limit(Wide x, Wide share) {
+  return share == 0 ? Wide(0) : x * share;
 }
 
-#define WEFT_ROW1(f, bound, ...) row<T>(#f, bound, [](T x) { return lane::f(x); }, [](Wide x) -> Wide { return __VA_ARGS__; })
-#define WEFT_ROW2(f, bound, ...) \
-  row<T>(#f, bound, [](T x, T y) { return lane::f(x, y); }, [](Wide x, Wide y) -> Wide { return __VA_ARGS__; })
-
-std::vector<Row<float>> float_rows() {
+Rows<float> float_rows() {
   using T = float;
   using Wide = double;
-  return {
-      WEFT_ROW1(exp, 0.95, std::exp(x)),
-      WEFT_ROW1(expm1, 1.3, std::expm1(x)),
-      WEFT_ROW1(log, 0.9, std::log(x)),
-      WEFT_ROW1(log1p, 0.95, std::log1p(x)),
-      WEFT_ROW1(tanh, 1.25, std::tanh(x)),
-      WEFT_ROW1(sigmoid, 1.7, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x))),
-      WEFT_ROW1(erf, 1.55, std::erf(x)),
-      WEFT_ROW1(sin, 1.0, std::sin(x)),
-      WEFT_ROW1(cos, 1.0, std::cos(x)),
-      WEFT_ROW1(tan, 0.6, std::tan(x)),
-      WEFT_ROW1(asin, 0.6, std::asin(x)),
-      WEFT_ROW1(acos, 0.6, std::acos(x)),
-      WEFT_ROW1(atan, 1.65, std::atan(x)),
-      WEFT_ROW2(atan2, 2.0, std::atan2(x, y)),
-      WEFT_ROW1(sinh, 1.65, std::sinh(x)),
-      WEFT_ROW1(cosh, 1.5, std::cosh(x)),
-      WEFT_ROW1(asinh, 0.6, std::asinh(x)),
-      WEFT_ROW1(acosh, 0.6, std::acosh(x)),
-      WEFT_ROW1(atanh, 0.6, std::atanh(x)),
-      WEFT_ROW1(erfc, 1.1, std::erfc(x)),
-      WEFT_ROW1(softplus, 1.75, std::fmax(x, Wide(0)) + std::log1p(std::exp(-std::abs(x)))),
-      WEFT_ROW2(pow, 0.6, std::pow(x, y)),
-  };
+  Rows<T> rows;
+  WEFT_FUSED(exp, 0.95, std::exp(x));
+  WEFT_FUSED(expm1, 1.3, std::expm1(x));
+  WEFT_FUSED(log, 0.9, std::log(x));
+  WEFT_FUSED(log1p, 0.95, std::log1p(x));
+  WEFT_FUSED(tanh, 1.9, std::tanh(x));
+  WEFT_FUSED(sigmoid, 1.7, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)));
+  WEFT_FUSED(erf, 1.55, std::erf(x));
+  WEFT_ROW1(sin, 1.0, std::sin(x));
+  WEFT_ROW1(cos, 1.0, std::cos(x));
+  WEFT_ROW1(tan, 0.6, std::tan(x));
+  WEFT_ROW1(asin, 0.6, std::asin(x));
+  WEFT_ROW1(acos, 0.6, std::acos(x));
+  WEFT_ROW1(atan, 1.65, std::atan(x));
+  WEFT_ROW2(atan2, 2.0, std::atan2(x, y));
+  WEFT_ROW1(sinh, 1.65, std::sinh(x));
+  WEFT_ROW1(cosh, 1.5, std::cosh(x));
+  WEFT_ROW1(asinh, 0.6, std::asinh(x));
+  WEFT_ROW1(acosh, 0.6, std::acosh(x));
+  WEFT_ROW1(atanh, 0.6, std::atanh(x));
+  WEFT_ROW1(erfc, 1.1, std::erfc(x));
+  WEFT_FUSED(softplus, 1.75, std::fmax(x, Wide(0)) + std::log1p(std::exp(-std::abs(x))));
+  WEFT_ROW2(pow, 0.6, std::pow(x, y));
+  WEFT_FUSED(silu, 53, gated_limit(x, 1 / (1 + std::exp(-x))));  // 3.5 where the result is not denormal
+  WEFT_FUSED(gelu_tanh, 145, gated_limit(x, 1 / (1 + std::exp(-kTanhForm * x * (1 + 0.044715 * x * x)))));  // 15 from -3.5 on
+  return rows;
 }
 
-std::vector<Row<double>> double_rows() {
+Rows<double> double_rows() {
   using T = double;
   using Wide = long double;
-  return {
-      WEFT_ROW1(exp, 0.9, std::exp(x)),
-      WEFT_ROW1(expm1, 1.3, std::expm1(x)),
-      WEFT_ROW1(log, 1.0, std::log(x)),
-      WEFT_ROW1(log1p, 1.0, std::log1p(x)),
-      WEFT_ROW1(tanh, 2.0, std::tanh(x)),
-      WEFT_ROW1(sigmoid, 1.8, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x))),
-      WEFT_ROW1(sinh, 2.0, std::sinh(x)),
-      WEFT_ROW1(cosh, 1.5, std::cosh(x)),
-      WEFT_ROW1(softplus, 2.0, std::fmax(x, Wide(0)) + std::log1p(std::exp(-std::abs(x)))),
-  };
+  Rows<T> rows;
+  WEFT_FUSED(exp, 0.9, std::exp(x));
+  WEFT_FUSED(expm1, 1.3, std::expm1(x));
+  WEFT_FUSED(log, 1.0, std::log(x));
+  WEFT_FUSED(log1p, 1.0, std::log1p(x));
+  WEFT_FUSED(tanh, 2.0, std::tanh(x));
+  WEFT_FUSED(sigmoid, 1.8, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)));
+  WEFT_ROW1(sinh, 2.0, std::sinh(x));
+  WEFT_ROW1(cosh, 1.5, std::cosh(x));
+  WEFT_FUSED(softplus, 2.0, std::fmax(x, Wide(0)) + std::log1p(std::exp(-std::abs(x))));
+  return rows;
 }
 
 // |y - exact| in units in the last place of T at `exact`; infinite if one is NaN, or infinite by definition, or -0, and the other is not.
@@ -231,7 +265,7 @@ TEST(Math, FloatErrorsAreBounded) {
   std::mt19937_64 random(7);
   for (const Row<float>& row : float_rows()) {
     Worst<float> worst;
-    if (row.binary) {
+    if (row.arity == 2) {
       for (std::uint64_t done = 0; done < (std::uint64_t{1} << 31) / stride; done += kBlock)
         worst.see(row, random_numbers<float>(random), random_numbers<float>(random));
     } else {
@@ -259,15 +293,46 @@ TEST(Math, DoubleErrorsAreBounded) {
   }
 }
 
+// gelu and its derivative have the errors of numbers near 1: what is lost on the left is lost on the right, too. `bound` is absolute.
+Rows<float> gelu_rows() {
+  using Wide = double;
+  const auto below = [](Wide x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
+  Rows<float> rows;
+  rows.add_fused("gelu", 2e-7, [](auto x) { return lane::gelu(x); }, [below](Wide x, Wide) { return gated_limit(x, below(x)); });
+  rows.add_fused("gelu_slope", 2e-7, [](auto x) { return lane::gelu_slope(x); }, [below](Wide x, Wide) {
+    const Wide density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+    return below(x) + (density == 0 ? 0 : x * density);
+  });
+  return rows;
+}
+TEST(Math, GeluIsNearTheIntegral) {
+  std::mt19937_64 random(5);
+  for (const Row<float>& row : gelu_rows()) {
+    for (int block = 0; block < (scale() == "small" ? 4 : 100); ++block) {
+      const std::vector<float> xs = random_numbers<float>(random);
+      std::vector<float> out(kBlock);
+      row.loops.back()(xs.data(), xs.data(), out.data(), kBlock);
+      for (std::size_t k = 0; k < kBlock; ++k) {
+        const double x = static_cast<double>(xs[k]), y = static_cast<double>(out[k]), exact = row.exact(x, x);
+        if (exact == y || (std::isnan(exact) && std::isnan(y))) continue;
+        // Near 0 the function is x / 2, and keeps the digits of x.
+        const double size = std::max(row.name == "gelu" ? std::min(1.0, std::abs(x)) : 1.0, std::abs(exact));
+        ASSERT_LE(std::abs(y - exact), row.bound * size + 0x1p-149)
+            << row.name << " of " << x << " gave " << y;
+      }
+    }
+  }
+}
+
 template <class T>
-void expect_right_specials(const std::vector<Row<T>>& rows) {
+void expect_right_specials(const Rows<T>& rows) {
   const std::vector<T> special = special_numbers<T>();
   std::vector<T> xs, ys;
   for (const T x : special)
     for (const T y : special) xs.push_back(x), ys.push_back(y);
   for (const Row<T>& row : rows) {
     Worst<T> worst;
-    if (row.binary) worst.see(row, xs, ys);
+    if (row.arity == 2) worst.see(row, xs, ys);
     else worst.see(row, special, special);
     EXPECT_LE(worst.error, row.bound) << row.name << " of " << worst.x << ", " << worst.y << " gave " << worst.got;
   }
@@ -279,7 +344,7 @@ TEST(Math, SpecialNumbersGiveWhatTheyDoInC) {
 
 // Results of lanes one by one, in vectors, and in the tails of loops that start and end anywhere.
 template <class T>
-void expect_same_bits(const std::vector<Row<T>>& rows) {
+void expect_same_bits(const Rows<T>& rows) {
   std::mt19937_64 random(11);
   const std::vector<T> special = special_numbers<T>();
   for (const Row<T>& row : rows) {
@@ -304,6 +369,7 @@ void expect_same_bits(const std::vector<Row<T>>& rows) {
 }
 TEST(Math, VectorsAndTailsGiveTheBitsOfScalars) {
   expect_same_bits(float_rows());
+  expect_same_bits(gelu_rows());
   expect_same_bits(double_rows());
 }
 

@@ -14,12 +14,12 @@ constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
 // The tanh form of gelu is 0.5 x (1 + tanh(kGeluSlope (x + kGeluCubic x^3))).
 constexpr double kGeluSlope = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 constexpr double kGeluCubic = 0.044715;
-constexpr double kSqrtHalf = 1 / std::numbers::sqrt2;
 
-// x times a weight that goes to 0 faster than x goes to -inf.
-template <FloatLane T>
-T weighted(T x, T weight) {
-  return weight == T(0) ? T(0) : x * weight;
+namespace lane = kernels::lane;
+
+// The gradients of dx = dy * slope(x), from that of dx: `dx_of_g` is the row applied to it, `curvature` the derivative of the slope.
+Grads slope_grads(const Backward& b, const Tensor& dx_of_g, Tensor (*curvature)(const Tensor& x)) {
+  return {b.needs(0) ? Grad(b.dy() * b.x(1) * curvature(b.x(0))) : Grad(), dx_of_g};
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ std::vector<Op> activation() {
        .tf = "tf.nn.elu(features=x)",
        .inputs = {"x"},
        .attrs = {attr::real("alpha", 1)},
-       .tile = lanes<2, Floats>([](auto x, auto alpha) { return x < decltype(x)(0) ? alpha * expm1(x) : x; }),
+       .tile = fused_lanes<2>([](auto x, auto alpha) { return lane::choose(x < decltype(x)(0), alpha * expm1(x), x); }),
        .grad = [](const Backward& b) -> Grads { return {where(b.x() < 0, b.dy() * (b.y() + b.real("alpha")), b.dy())}; },
        .samples = {{{f32({4}).exactly({-1.5, 0.7, -0.2, 2})}}, {{f32({2, 2}).exactly({0.4, -1.1, 0.9, -2})}, {{"alpha", 0.5}}}}},
 
@@ -67,9 +67,9 @@ std::vector<Op> activation() {
        .doc = "Elementwise scaled elu, whose constants keep mean 0 and variance 1 through layers.",
        .tf = "tf.nn.selu(features=x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) {
+       .tile = fused_lanes<1>([](auto x) {
          using T = decltype(x);
-         return x < T(0) ? T(kSeluScale * kSeluAlpha) * expm1(x) : T(kSeluScale) * x;
+         return lane::choose(x < T(0), T(kSeluScale * kSeluAlpha) * expm1(x), T(kSeluScale) * x);
        }),
        .grad = [](const Backward& b) -> Grads {
          return {where(b.x() < 0, b.dy() * (b.y() + kSeluScale * kSeluAlpha), b.dy() * kSeluScale)};
@@ -89,44 +89,61 @@ std::vector<Op> activation() {
       {.name = "gelu_erf",
        .doc = "Elementwise gelu, exact.",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) {
-         using T = decltype(x);
-         return weighted(x, T(0.5) * erfc(T(-kSqrtHalf) * x));
-       }),
-       .grad = [](const Backward& b) -> Grads {
-         const Tensor& x = b.x();
-         const Tensor density = exp(-0.5 * square(x)) * (0.5 * kGeluSlope);
-         return {b.dy() * (0.5 * erfc(-kSqrtHalf * x) + multiply_no_nan(x, density))};
-       },
+       .tile = fused_lanes<1>([](auto x) { return lane::gelu(x); }),
+       .grad = [](const Backward& b) -> Grads { return {gelu_erf_backward(b.x(), b.dy(), b.at)}; },
        .samples = {{{f32({3, 4})}}}},
+
+      {.name = "gelu_erf_backward",
+       .doc = "The gradient of gelu_erf: dy times its derivative at x.",
+       .inputs = {"x", "dy"},
+       .tile = fused_lanes<2>([](auto x, auto dy) { return dy * lane::gelu_slope(x); }),
+       .grad = [](const Backward& b) -> Grads {
+         return slope_grads(b, gelu_erf_backward(b.x(0), b.dy(), b.at), [](const Tensor& x) {
+           const Tensor squared = square(x);
+           return multiply_no_nan(2 - squared, exp(-0.5 * squared) * (0.5 * kGeluSlope));
+         });
+       },
+       .samples = {{{f32({3, 4}), f32({3, 4})}}, {{f32({3}), f32({2, 1})}}}},
 
       {.name = "gelu_tanh",
        .doc = "Elementwise gelu in its tanh form.",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) {
-         using T = decltype(x);
-         return weighted(x, T(0.5) * (T(1) + tanh(T(kGeluSlope) * (x + T(kGeluCubic) * x * x * x))));
-       }),
-       .grad = [](const Backward& b) -> Grads {
-         const Tensor& x = b.x();
-         const Tensor cubic = kGeluCubic * square(x);
-         const Tensor t = tanh(kGeluSlope * x * (1 + cubic));
-         // Where tanh has reached 1 its argument may have overflowed.
-         const Tensor slope = multiply_no_nan(kGeluSlope * x * (1 + 3 * cubic), 1 - square(t));
-         return {b.dy() * (0.5 * (1 + t + slope))};
-       },
+       .tile = fused_lanes<1>([](auto x) { return lane::gelu_tanh(x); }),
+       .grad = [](const Backward& b) -> Grads { return {gelu_tanh_backward(b.x(), b.dy(), b.at)}; },
        .samples = {{{f32({3, 4})}}}},
+
+      {.name = "gelu_tanh_backward",
+       .doc = "The gradient of gelu_tanh: dy times its derivative at x.",
+       .inputs = {"x", "dy"},
+       .tile = fused_lanes<2>([](auto x, auto dy) { return dy * lane::gelu_tanh_slope(x); }),
+       .grad = [](const Backward& b) -> Grads {
+         return slope_grads(b, gelu_tanh_backward(b.x(0), b.dy(), b.at), [](const Tensor& x) {
+           // With a the argument of tanh: x (1 + tanh(a)) / 2 twice differentiated.
+           const Tensor cubic = kGeluCubic * square(x), t = tanh(kGeluSlope * x * (1 + cubic)), slope = kGeluSlope * (1 + 3 * cubic);
+           return multiply_no_nan(slope + x * (3 * kGeluSlope * kGeluCubic * x - t * square(slope)), 1 - square(t));
+         });
+       },
+       .samples = {{{f32({3, 4}), f32({3, 4})}}, {{f32({3}), f32({2, 1})}}}},
 
       {.name = "silu",
        .doc = "Elementwise x sigmoid(x), also called swish.",
        .tf = "tf.nn.silu(features=x) | tf.nn.swish(features=x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return weighted(x, sigmoid(x)); }),
-       .grad = [](const Backward& b) -> Grads {
-         const Tensor s = sigmoid(b.x());
-         return {b.dy() * (s + multiply_no_nan(b.x(), s * (1 - s)))};
-       },
+       .tile = fused_lanes<1>([](auto x) { return lane::silu(x); }),
+       .grad = [](const Backward& b) -> Grads { return {silu_backward(b.x(), b.dy(), b.at)}; },
        .samples = {{{f32({3, 4})}}, {{f32({4}).range(-1e4, 1e4)}}}},
+
+      {.name = "silu_backward",
+       .doc = "The gradient of silu: dy times its derivative at x.",
+       .inputs = {"x", "dy"},
+       .tile = fused_lanes<2>([](auto x, auto dy) { return dy * lane::silu_slope(x); }),
+       .grad = [](const Backward& b) -> Grads {
+         return slope_grads(b, silu_backward(b.x(0), b.dy(), b.at), [](const Tensor& x) {
+           const Tensor s = sigmoid(x);
+           return multiply_no_nan(2 + x * (1 - 2 * s), s * (1 - s));
+         });
+       },
+       .samples = {{{f32({3, 4}), f32({3, 4})}}, {{f32({3}), f32({2, 1})}}}},
 
       {.name = "softsign",
        .doc = "Elementwise x / (1 + |x|).",

@@ -30,7 +30,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise e to the power x.",
        .tf = "tf.math.exp(x) | tf.exp(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return exp(x); }),
+       .tile = fused_lanes<1>([](auto x) { return exp(x); }),
        .grad = [](const Backward& b) -> Grads { return {b.dy() * b.y()}; },
        .samples = {{{f32({2, 3})}}}},
 
@@ -38,7 +38,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise exp(x) - 1, accurate near 0.",
        .tf = "tf.math.expm1(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return expm1(x); }),
+       .tile = fused_lanes<1>([](auto x) { return expm1(x); }),
        .grad = [](const Backward& b) -> Grads { return {b.dy() * exp(b.x())}; },
        .samples = {{{f32({2, 3})}}}},
 
@@ -46,7 +46,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise natural logarithm; -inf at 0, NaN below.",
        .tf = "tf.math.log(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return log(x); }),
+       .tile = fused_lanes<1>([](auto x) { return log(x); }),
        .grad = [](const Backward& b) -> Grads { return {b.dy() / b.x()}; },
        .samples = {{{f32({2, 3}).range(0.2, 3)}}}},
 
@@ -54,7 +54,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise log(1 + x), accurate near 0; -inf at -1, NaN below.",
        .tf = "tf.math.log1p(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return log1p(x); }),
+       .tile = fused_lanes<1>([](auto x) { return log1p(x); }),
        .grad = [](const Backward& b) -> Grads { return {b.dy() / (1 + b.x())}; },
        .samples = {{{f32({2, 3}).range(-0.8, 3)}}}},
 
@@ -161,9 +161,18 @@ std::vector<Op> elementary() {
        .doc = "Elementwise hyperbolic tangent.",
        .tf = "tf.math.tanh(x) | tf.tanh(x) | tf.nn.tanh(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return tanh(x); }),
-       .grad = [](const Backward& b) -> Grads { return {b.dy() * (1 - square(b.y()))}; },
+       .tile = fused_lanes<1>([](auto x) { return tanh(x); }),
+       .grad = [](const Backward& b) -> Grads { return {tanh_backward(b.y(), b.dy(), b.at)}; },
        .samples = {{{f32({2, 3})}}}},
+
+      {.name = "tanh_backward",
+       .doc = "The gradient of tanh from its result y: dy * (1 - y^2).",
+       .inputs = {"y", "dy"},
+       .tile = lanes<2, Floats>([](auto y, auto dy) { return dy * (decltype(y)(1) - y * y); }),
+       .grad = [](const Backward& b) -> Grads {
+         return {b.needs(0) ? Grad(b.dy() * (-2 * b.x(1) * b.x(0))) : Grad(), tanh_backward(b.x(0), b.dy(), b.at)};
+       },
+       .samples = {{{f32({2, 3}).range(-1, 1), f32({2, 3})}}, {{f32({3}).range(-1, 1), f32({2, 1})}}}},
 
       {.name = "asinh",
        .doc = "Elementwise inverse hyperbolic sine.",
@@ -193,7 +202,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise error function.",
        .tf = "tf.math.erf(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return erf(x); }),
+       .tile = fused_lanes<1>([](auto x) { return erf(x); }),
        .grad = [](const Backward& b) -> Grads { return {b.dy() * (kTwoOverSqrtPi * exp(-square(b.x())))}; },
        .samples = {{{f32({2, 3})}}}},
 
@@ -246,15 +255,24 @@ std::vector<Op> elementary() {
        .doc = "Elementwise 1 / (1 + exp(-x)), without overflow.",
        .tf = "tf.math.sigmoid(x) | tf.sigmoid(x) | tf.nn.sigmoid(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return sigmoid(x); }),
-       .grad = [](const Backward& b) -> Grads { return {b.dy() * b.y() * (1 - b.y())}; },
+       .tile = fused_lanes<1>([](auto x) { return sigmoid(x); }),
+       .grad = [](const Backward& b) -> Grads { return {sigmoid_backward(b.y(), b.dy(), b.at)}; },
        .samples = {{{f32({2, 3})}}, {{f32({4}).range(-1e4, 1e4)}}}},
+
+      {.name = "sigmoid_backward",
+       .doc = "The gradient of sigmoid from its result y: dy * y * (1 - y).",
+       .inputs = {"y", "dy"},
+       .tile = lanes<2, Floats>([](auto y, auto dy) { return dy * y * (decltype(y)(1) - y); }),
+       .grad = [](const Backward& b) -> Grads {
+         return {b.needs(0) ? Grad(b.dy() * b.x(1) * (1 - 2 * b.x(0))) : Grad(), sigmoid_backward(b.x(0), b.dy(), b.at)};
+       },
+       .samples = {{{f32({2, 3}).range(0, 1), f32({2, 3})}}, {{f32({3}).range(0, 1), f32({2, 1})}}}},
 
       {.name = "log_sigmoid",
        .doc = "Elementwise log(sigmoid(x)), without overflow.",
        .tf = "tf.math.log_sigmoid(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return -softplus(-x); }),
+       .tile = fused_lanes<1>([](auto x) { return -softplus(-x); }),
        .grad = [](const Backward& b) -> Grads { return {b.dy() * sigmoid(-b.x())}; },
        .samples = {{{f32({2, 3})}}, {{f32({4}).range(-1e4, 1e4)}}}},
 
@@ -262,7 +280,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise log(1 + exp(x)), without overflow.",
        .tf = "tf.math.softplus(features=x) | tf.nn.softplus(features=x)",
        .inputs = {"x"},
-       .tile = lanes<1, Floats>([](auto x) { return softplus(x); }),
+       .tile = fused_lanes<1>([](auto x) { return softplus(x); }),
        .grad = [](const Backward& b) -> Grads { return {b.dy() * sigmoid(b.x())}; },
        .samples = {{{f32({2, 3})}}, {{f32({4}).range(-1e4, 1e4)}}}},
   };

@@ -17,8 +17,11 @@ WEFT_API Tensor selu(Tensor x, Location at = Location::here());  ///< Elementwis
 struct GeluOptions { bool approximate = false; };
 WEFT_API Tensor gelu(Tensor x, GeluOptions options = {}, Location at = Location::here());  ///< Elementwise x times the probability that a standard normal number is below x; approximate uses its tanh form.
 WEFT_API Tensor gelu_erf(Tensor x, Location at = Location::here());  ///< Elementwise gelu, exact.
+WEFT_API Tensor gelu_erf_backward(Tensor x, Tensor dy, Location at = Location::here());  ///< The gradient of gelu_erf: dy times its derivative at x.
 WEFT_API Tensor gelu_tanh(Tensor x, Location at = Location::here());  ///< Elementwise gelu in its tanh form.
+WEFT_API Tensor gelu_tanh_backward(Tensor x, Tensor dy, Location at = Location::here());  ///< The gradient of gelu_tanh: dy times its derivative at x.
 WEFT_API Tensor silu(Tensor x, Location at = Location::here());  ///< Elementwise x sigmoid(x), also called swish.
+WEFT_API Tensor silu_backward(Tensor x, Tensor dy, Location at = Location::here());  ///< The gradient of silu: dy times its derivative at x.
 WEFT_API Tensor softsign(Tensor x, Location at = Location::here());  ///< Elementwise x / (1 + |x|).
 
 }  // namespace weft::inline v0

@@ -24,6 +24,7 @@ WEFT_API Tensor atan2(Tensor y, Tensor x, Location at = Location::here());  ///<
 WEFT_API Tensor sinh(Tensor x, Location at = Location::here());  ///< Elementwise hyperbolic sine.
 WEFT_API Tensor cosh(Tensor x, Location at = Location::here());  ///< Elementwise hyperbolic cosine.
 WEFT_API Tensor tanh(Tensor x, Location at = Location::here());  ///< Elementwise hyperbolic tangent.
+WEFT_API Tensor tanh_backward(Tensor y, Tensor dy, Location at = Location::here());  ///< The gradient of tanh from its result y: dy * (1 - y^2).
 WEFT_API Tensor asinh(Tensor x, Location at = Location::here());  ///< Elementwise inverse hyperbolic sine.
 WEFT_API Tensor acosh(Tensor x, Location at = Location::here());  ///< Elementwise inverse hyperbolic cosine; NaN below 1.
 WEFT_API Tensor atanh(Tensor x, Location at = Location::here());  ///< Elementwise inverse hyperbolic tangent; +-inf at +-1, NaN beyond.
@@ -34,6 +35,7 @@ WEFT_API Tensor lgamma(Tensor x, Location at = Location::here());  ///< Elementw
 WEFT_API Tensor digamma(Tensor x, Location at = Location::here());  ///< Elementwise derivative of lgamma; NaN at the negative integers.
 WEFT_API Tensor polygamma(Tensor x, std::int64_t order, Location at = Location::here());  ///< Elementwise derivative of digamma of the given order; 0 is digamma itself.
 WEFT_API Tensor sigmoid(Tensor x, Location at = Location::here());  ///< Elementwise 1 / (1 + exp(-x)), without overflow.
+WEFT_API Tensor sigmoid_backward(Tensor y, Tensor dy, Location at = Location::here());  ///< The gradient of sigmoid from its result y: dy * y * (1 - y).
 WEFT_API Tensor log_sigmoid(Tensor x, Location at = Location::here());  ///< Elementwise log(sigmoid(x)), without overflow.
 WEFT_API Tensor softplus(Tensor x, Location at = Location::here());  ///< Elementwise log(1 + exp(x)), without overflow.
 

@@ -55,22 +55,43 @@ Tensor gelu_erf(Tensor x, Location at) {
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor gelu_tanh(Tensor x, Location at) {
+Tensor gelu_erf_backward(Tensor x, Tensor dy, Location at) {
   static const Op& row = row_at(3, 7);
-  Tensor inputs[] = {std::move(x)};
+  Tensor inputs[] = {std::move(x), std::move(dy)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor silu(Tensor x, Location at) {
+Tensor gelu_tanh(Tensor x, Location at) {
   static const Op& row = row_at(3, 8);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor softsign(Tensor x, Location at) {
+Tensor gelu_tanh_backward(Tensor x, Tensor dy, Location at) {
   static const Op& row = row_at(3, 9);
+  Tensor inputs[] = {std::move(x), std::move(dy)};
+  const AttrSpan attrs;
+  return apply_one(row, inputs, attrs, at);
+}
+
+Tensor silu(Tensor x, Location at) {
+  static const Op& row = row_at(3, 10);
+  Tensor inputs[] = {std::move(x)};
+  const AttrSpan attrs;
+  return apply_one(row, inputs, attrs, at);
+}
+
+Tensor silu_backward(Tensor x, Tensor dy, Location at) {
+  static const Op& row = row_at(3, 11);
+  Tensor inputs[] = {std::move(x), std::move(dy)};
+  const AttrSpan attrs;
+  return apply_one(row, inputs, attrs, at);
+}
+
+Tensor softsign(Tensor x, Location at) {
+  static const Op& row = row_at(3, 12);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);

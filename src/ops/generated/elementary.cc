@@ -125,85 +125,99 @@ Tensor tanh(Tensor x, Location at) {
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor asinh(Tensor x, Location at) {
+Tensor tanh_backward(Tensor y, Tensor dy, Location at) {
   static const Op& row = row_at(1, 17);
-  Tensor inputs[] = {std::move(x)};
+  Tensor inputs[] = {std::move(y), std::move(dy)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor acosh(Tensor x, Location at) {
+Tensor asinh(Tensor x, Location at) {
   static const Op& row = row_at(1, 18);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor atanh(Tensor x, Location at) {
+Tensor acosh(Tensor x, Location at) {
   static const Op& row = row_at(1, 19);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor erf(Tensor x, Location at) {
+Tensor atanh(Tensor x, Location at) {
   static const Op& row = row_at(1, 20);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor erfc(Tensor x, Location at) {
+Tensor erf(Tensor x, Location at) {
   static const Op& row = row_at(1, 21);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor erfinv(Tensor x, Location at) {
+Tensor erfc(Tensor x, Location at) {
   static const Op& row = row_at(1, 22);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor lgamma(Tensor x, Location at) {
+Tensor erfinv(Tensor x, Location at) {
   static const Op& row = row_at(1, 23);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor digamma(Tensor x, Location at) {
+Tensor lgamma(Tensor x, Location at) {
   static const Op& row = row_at(1, 24);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor polygamma(Tensor x, std::int64_t order, Location at) {
+Tensor digamma(Tensor x, Location at) {
   static const Op& row = row_at(1, 25);
+  Tensor inputs[] = {std::move(x)};
+  const AttrSpan attrs;
+  return apply_one(row, inputs, attrs, at);
+}
+
+Tensor polygamma(Tensor x, std::int64_t order, Location at) {
+  static const Op& row = row_at(1, 26);
   Tensor inputs[] = {std::move(x)};
   const Attr attrs[] = {to_attr(order)};
   return apply_one(row, inputs, attrs, at);
 }
 
 Tensor sigmoid(Tensor x, Location at) {
-  static const Op& row = row_at(1, 26);
-  Tensor inputs[] = {std::move(x)};
-  const AttrSpan attrs;
-  return apply_one(row, inputs, attrs, at);
-}
-
-Tensor log_sigmoid(Tensor x, Location at) {
   static const Op& row = row_at(1, 27);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor softplus(Tensor x, Location at) {
+Tensor sigmoid_backward(Tensor y, Tensor dy, Location at) {
   static const Op& row = row_at(1, 28);
+  Tensor inputs[] = {std::move(y), std::move(dy)};
+  const AttrSpan attrs;
+  return apply_one(row, inputs, attrs, at);
+}
+
+Tensor log_sigmoid(Tensor x, Location at) {
+  static const Op& row = row_at(1, 29);
+  Tensor inputs[] = {std::move(x)};
+  const AttrSpan attrs;
+  return apply_one(row, inputs, attrs, at);
+}
+
+Tensor softplus(Tensor x, Location at) {
+  static const Op& row = row_at(1, 30);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);

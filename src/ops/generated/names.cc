@@ -48,6 +48,7 @@ const char* const kGeneratedNames[] = {
     "sinh",
     "cosh",
     "tanh",
+    "tanh_backward",
     "asinh",
     "acosh",
     "atanh",
@@ -58,6 +59,7 @@ const char* const kGeneratedNames[] = {
     "digamma",
     "polygamma",
     "sigmoid",
+    "sigmoid_backward",
     "log_sigmoid",
     "softplus",
     "equal",
@@ -87,8 +89,11 @@ const char* const kGeneratedNames[] = {
     "selu",
     "gelu",
     "gelu_erf",
+    "gelu_erf_backward",
     "gelu_tanh",
+    "gelu_tanh_backward",
     "silu",
+    "silu_backward",
     "softsign",
     "sum",
     "sum_like",
@@ -274,6 +279,6 @@ const char* const kGeneratedNames[] = {
     "ftrl_update",
     "lion_update",
     nullptr};
-const std::size_t kGeneratedCount = 269;
+const std::size_t kGeneratedCount = 274;
 
 }  // namespace weft::inline v0
