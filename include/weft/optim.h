@@ -78,77 +78,77 @@ class WEFT_API LearningRate {
   std::int64_t gradient_accumulation_steps = 1; /* every so many calls one step is made of the mean of their gradients */                  \
   bool lazy = false                        /* sparse gradients leave rows that they do not name alone, slots included */
 
-struct OptimizerOptions {
+struct WEFT_API OptimizerOptions {
   LearningRate learning_rate = 0.001;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct SGDOptions {
+struct WEFT_API SGDOptions {
   LearningRate learning_rate = 0.01;
   double momentum = 0;
   bool nesterov = false;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct AdamOptions {
+struct WEFT_API AdamOptions {
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
   bool amsgrad = false;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct AdamWOptions {
+struct WEFT_API AdamWOptions {
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
   bool amsgrad = false;
   WEFT_OPTIMIZER_OPTIONS(0.004);
 };
-struct AdamaxOptions {
+struct WEFT_API AdamaxOptions {
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct NadamOptions {
+struct WEFT_API NadamOptions {
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct AdagradOptions {
+struct WEFT_API AdagradOptions {
   LearningRate learning_rate = 0.001;
   double initial_accumulator_value = 0.1, epsilon = 1e-7;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct AdadeltaOptions {
+struct WEFT_API AdadeltaOptions {
   LearningRate learning_rate = 0.001;
   double rho = 0.95, epsilon = 1e-7;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct RMSpropOptions {
+struct WEFT_API RMSpropOptions {
   LearningRate learning_rate = 0.001;
   double rho = 0.9, momentum = 0, epsilon = 1e-7;
   bool centered = false;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct FtrlOptions {
+struct WEFT_API FtrlOptions {
   LearningRate learning_rate = 0.001;
   double learning_rate_power = -0.5, initial_accumulator_value = 0.1, l1_regularization_strength = 0, l2_regularization_strength = 0,
          l2_shrinkage_regularization_strength = 0, beta = 0;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct LionOptions {
+struct WEFT_API LionOptions {
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9, beta_2 = 0.99;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct LambOptions {
+struct WEFT_API LambOptions {
   LearningRate learning_rate = 0.001;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct AdafactorOptions {
+struct WEFT_API AdafactorOptions {
   LearningRate learning_rate = 0.001;
   double beta_2_decay = -0.8, epsilon_1 = 1e-30, epsilon_2 = 1e-3, clip_threshold = 1;
   bool relative_step = true;  // unless a schedule decides, the rate falls with the root of the steps
   WEFT_OPTIMIZER_OPTIONS(0);
 };
-struct MuonOptions {
+struct WEFT_API MuonOptions {
   LearningRate learning_rate = 0.001;
   double momentum = 0.95;
   bool nesterov = true;
@@ -159,7 +159,7 @@ struct MuonOptions {
   std::vector<std::string> exclude = {"embedding"};  // those whose key contains one of these, too
   WEFT_OPTIMIZER_OPTIONS(0.004);
 };
-struct ScheduleFreeAdamWOptions {
+struct WEFT_API ScheduleFreeAdamWOptions {
   LearningRate learning_rate = 0.0025;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-8;
   std::int64_t warmup_steps = 0;

@@ -195,9 +195,9 @@ Member member(Untracked<F>&&) {
   return {nullptr, nullptr, false};
 }
 template <class F>
-struct stored { using type = F; };
+struct stored_as { using type = F; };
 template <class F>
-struct stored<Untracked<F>> { using type = F; };
+struct stored_as<Untracked<F>> { using type = F; };
 
 // Lays the members out one after the other: a class that is larger has others, too. (Those that fit into padding go unseen, and a type
 // with a stricter alignment than the standard's says nothing.)
@@ -211,7 +211,7 @@ consteval bool fills() {
 
 template <class T, class... F>
 void walk_fields(Cursor at, T& object, std::string_view list, F&&... field) {
-  static_assert(fills<T, typename stored<std::remove_reference_t<F>>::type...>(),
+  static_assert(fills<T, typename stored_as<std::remove_reference_t<F>>::type...>(),
                 "WEFT_FIELDS must name all members of this class in the order of their declaration; "
                 "write untracked(member) for one that is no state.");
   if constexpr (std::is_polymorphic_v<T>) {

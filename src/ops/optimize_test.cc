@@ -63,7 +63,7 @@ TEST(UpdateRows, LargeResultsAreTheSameInPlaceAndAnew) {
   const std::int64_t n = (std::int64_t{4} << 20) + 77;
   const Tensor x = ramp(n, 1, 1e-7f), m = ramp(n, 0, 1e-7f), g = ramp(n, -0.2f, 1e-7f);
   const std::vector<Tensor> fresh = sgd_update(0.1f, {x, m, g}, {.momentum = 0.9});
-  std::vector<Tensor> lists{identity(x), identity(m), g};
+  std::vector<Tensor> lists{x + 0.f, m + 0.f, g};  // memory of their own
   const void* const places[] = {lists[0].data<float>(), lists[1].data<float>()};
   const std::vector<Tensor> in_place = sgd_update(0.1f, std::move(lists), {.momentum = 0.9});
   EXPECT_EQ(in_place[0].data<float>(), places[0]);
@@ -112,6 +112,14 @@ TEST(UpdateRows, DecayBeforeTheRule) {
   EXPECT_EQ(y[0].to_vector<float>(), (std::vector<float>{2.5f, -1.5f}));
   const float inf = std::numeric_limits<float>::infinity();  // without a decay nothing is multiplied with 0
   EXPECT_EQ(sgd_update(0.5f, {Tensor{inf}, Tensor{0.f}})[0].to_vector<float>(), std::vector<float>{inf});
+}
+
+TEST(UpdateRows, AreNoPartOfAGradient) {
+  const Tensor x = ones({2});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = sgd_update(0.5f, {x, ones({2})})[0];
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, x); }), "sgd_update: this op has no gradient; stop the gradient before it or use another op.");
 }
 
 TEST(UpdateRows, SayWhatIsWrongWithLists) {

@@ -89,7 +89,8 @@ void expect_all_or_nothing(const std::function<void(World&)>& change) { EXPECT_E
 TEST(Allocation, HalfDoneChangesAndLeaksAreFound) {
   const Tensor shared = ones({1000});
   EXPECT_NE(try_every_allocation([&](World& w) {
-    w.scalar.assign(5.f);  // two changes
+    w.scalar.assign(5.f);  // two changes, and memory is needed between them
+    const Variable other{1.f};
     w.large.assign(ones({1000}));
   }), "");
   std::vector<Variable> kept;

@@ -84,7 +84,7 @@ with tempfile.TemporaryDirectory() as folder:
     run(copy / "program")
 
     tests = sorted((build / "CMakeFiles/weft_tests.dir").rglob("*.o"))
-    run(compiler, *flags, *tests, *objects, library, "-lgtest_main", "-lgtest", "-lpthread", "-o", copy / "suites")
+    run(compiler, *flags, *tests, *objects, library, "-Wl,--wrap=aligned_alloc", "-lgtest_main", "-lgtest", "-lpthread", "-o", copy / "suites")
     os.environ["WEFT_MATRIX_FILE"] = str(copy / "tests/data/bad_input_matrix.txt")
     run("env", "WEFT_UPDATE_MATRIX=1", copy / "suites", f"--gtest_filter=*BadInput*{OP}")
     report = run(copy / "suites", f"--gtest_filter=*{OP}*", "--gtest_brief=0")
