@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <weft/print.h>
+#include <weft/reflect.h>
 #include <weft/variable.h>
 
 namespace weft::inline v0 {
