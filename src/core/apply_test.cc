@@ -137,9 +137,9 @@ TEST(Apply, AdaptsLiteralsOnceForAllModes) {
 
 TEST(Apply, LiteralsAdaptInListsAsWell) {
   const Tensor x(2, f64), two = 2;
-  EXPECT_EQ(stack({x, 1}).spec(), Spec(f64, {2}));
+  EXPECT_EQ(stack({x, 1}).spec(), (Spec{f64, {2}}));
   EXPECT_EQ(stack({1, x, true}).to_vector<double>(), std::vector<double>({1, 2, 1}));
-  EXPECT_EQ(stack({1, 2.5f}).spec(), Spec(f32, {2}));
+  EXPECT_EQ(stack({1, 2.5f}).spec(), (Spec{f32, {2}}));
   EXPECT_THROW(stack({x, two}), DtypeError);  // a named tensor has its dtype
   EXPECT_THROW(stack({two, 1.5f}), DtypeError);
   EXPECT_THROW(stack({Tensor(1, u8), 300}), DtypeError);

@@ -46,8 +46,6 @@ bool same_bits(const std::vector<std::vector<float>>& a, const std::vector<std::
 bool try_with(std::int64_t n, const std::function<void(World&)>& change, const std::vector<std::vector<float>>& after, std::string& wrong) {
   World world;
   const auto before = contents(world);
-  std::int64_t versions = 0;
-  for (Variable* v : world.all_variables()) versions += static_cast<std::int64_t>(v->version());
   bool failed = false;
   const std::int64_t blocks = test::live_blocks(), bytes = memory_stats().in_use;
   bool threw = false;

@@ -76,10 +76,10 @@ TEST(Variable, ScattersRefuseWhatDoesNotFit) {
   EXPECT_THROW(v.scatter_add(Tensor({3}), Tensor({{1.f, 2.f}})), IndexError);
   EXPECT_THROW(v.scatter_mul(Tensor({-1}), Tensor({{1.f, 2.f}})), IndexError);
   EXPECT_THROW(v.scatter_add(Tensor({0.f}), Tensor({{1.f, 2.f}})), DtypeError);
-  EXPECT_THROW(v.scatter_add(Tensor({0}), Tensor({{1, 2}})), DtypeError);
+  EXPECT_THROW(v.scatter_add(Tensor{0}, Tensor({{1, 2}})), DtypeError);
   EXPECT_THROW(v.scatter_nd_add(Tensor({{0, 2}}), 1.f), IndexError);
   EXPECT_THROW(v.scatter_nd_add(Tensor({{0, 0, 0}}), 1.f), ShapeError);
-  EXPECT_THROW(scalar.scatter_add(Tensor({0}), 1.f), ShapeError);
+  EXPECT_THROW(scalar.scatter_add(Tensor{0}, 1.f), ShapeError);
   EXPECT_THROW(v.scatter_add(Tensor(), 1.f), ValueError);
   EXPECT_THROW(v.sparse_read(Tensor({3})), IndexError);
   EXPECT_TRUE(v.value().same_as(before));

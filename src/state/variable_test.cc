@@ -131,7 +131,7 @@ TEST(Variable, CastsLiterals) {
   EXPECT_EQ(u.value().item<int>(), 1);
   Variable rows{zeros({2, 2})};
   rows.scatter_update(Tensor({1}), Tensor({{1.f, 2.f}}));
-  rows.scatter_add(Tensor({0}), 3);  // a literal, cast
+  rows.scatter_add(Tensor{0}, 3);  // a literal, cast
   EXPECT_EQ(floats(rows), (Floats{3, 3, 1, 2}));
 }
 
