@@ -239,22 +239,26 @@ Specs infer_update(const Infer& in, std::initializer_list<const char*> names) {
     if (in.rank(i) != 0) in.shape_error(in.named(i) + " must be a scalar.");
   if (!(kFloats & bit(in.dtype(0)))) in.dtype_error(in.named(0) + " must be " + dtypes_text(kFloats) + ".");
   const std::size_t streams = names.size() + 2 + in.flag("sizes_given");
-  std::string lists = "parameters, ";
-  for (const char* name : names) lists += std::string(name) + ", ";
-  lists += in.flag("sizes_given") ? "gradients and their sizes" : "gradients";
+  const auto lists = [&] {
+    std::string text = "parameters, ";
+    for (const char* name : names) text += std::string(name) + ", ";
+    return text + (in.flag("sizes_given") ? "gradients and their sizes" : "gradients");
+  };
   if (count % streams != 0)
-    in.shape_error(std::to_string(count) + " tensors are given; " + lists + " are " + std::to_string(streams) +
+    in.shape_error(std::to_string(count) + " tensors are given; " + lists() + " are " + std::to_string(streams) +
                    " lists of equal length, one behind the other.");
   const std::size_t length = count / streams;
   Specs result;
+  bool open = false;  // one list knows sizes that another does not
   for (std::size_t i = 0; i < count; ++i) {
-    if (!infer::compatible(in.shape(first + i % length), in.shape(first + i)))
-      in.shape_error(in.named(first + i) + " must have the shape of " + in.named(first + i % length) + "; " + lists +
+    const Shape &own = in.shape(first + i), &same = in.shape(first + i % length);
+    if (own != same && !infer::compatible(own, same))
+      in.shape_error(in.named(first + i) + " must have the shape of " + in.named(first + i % length) + "; " + lists() +
                      " have equal shapes.");
+    open = open || own != same;
     if (i < length * (names.size() + 1)) result.push_back(in.spec(first + i));
   }
-  // What one list leaves open another may know.
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; open && i < count; ++i)
     for (std::size_t same = i % length; same < result.size(); same += length)
       for (int axis = 0; axis < result[same].shape.rank(); ++axis)
         result[same].shape.set(axis, infer::merge(result[same].shape[axis], in.shape(first + i)[axis]));
