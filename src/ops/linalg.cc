@@ -377,7 +377,7 @@ std::vector<Op> linalg() {
        .samples = {{{f32({3, 3}).positive_definite()}}, {{f32({2, 2, 2}).positive_definite()}}}},
 
       {.name = "slogdet",
-       .doc = "The sign of the determinant of the matrices in the last two axes and the logarithm of its absolute value; 0 and -inf for singular ones.",
+       .doc = "The sign of the determinant of the matrices in the last two axes and the logarithm of its absolute value; 0 and -inf for singular ones. Its gradient needs them invertible.",
        .tf = "tf.linalg.slogdet(x)",
        .inputs = {"x"},
        .outputs = {"sign", "log_abs_det"},

@@ -21,7 +21,7 @@ struct InvOptions { bool adjoint = false; };
 WEFT_API Tensor inv(Tensor x, InvOptions options = {}, Location at = Location::here());  ///< The inverse of the matrices in the last two axes, or its transpose.
 WEFT_API Tensor det(Tensor x, Location at = Location::here());  ///< The determinant of the matrices in the last two axes. Its gradient needs them invertible.
 struct SlogdetResult { Tensor sign, log_abs_det; };
-WEFT_API SlogdetResult slogdet(Tensor x, Location at = Location::here());  ///< The sign of the determinant of the matrices in the last two axes and the logarithm of its absolute value; 0 and -inf for singular ones.
+WEFT_API SlogdetResult slogdet(Tensor x, Location at = Location::here());  ///< The sign of the determinant of the matrices in the last two axes and the logarithm of its absolute value; 0 and -inf for singular ones. Its gradient needs them invertible.
 WEFT_API Tensor logdet(Tensor x, Location at = Location::here());  ///< The logarithm of the determinant of symmetric positive definite matrices in the last two axes.
 struct SolveOptions { bool adjoint = false; };
 WEFT_API Tensor solve(Tensor a, Tensor b, SolveOptions options = {}, Location at = Location::here());  ///< The x with a x = b (a^T x = b if adjoint) for matrices in the last two axes; the axes before them broadcast.
