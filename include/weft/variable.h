@@ -150,7 +150,7 @@ class WEFT_API Variable {
   bool trainable() const;
   const Spec& spec() const;  ///< as declared: a size may be unknown. Valid as long as the slot
   DType dtype() const { return spec().dtype; }
-  Shape shape() const { return value().shape(); }  ///< of the value
+  Shape shape() const;  ///< of the value
   std::uint64_t version() const;  ///< how many writes have been published
   std::uint64_t id() const;       ///< of the slot; no two slots of a process share one
   const std::function<Tensor(const Tensor&)>& constraint() const;

@@ -32,6 +32,16 @@ TEST(TapeVariable, ReadingATrainableOneWatchesIt) {
   EXPECT_EQ(names(tape.watched_variables()), Names({"w"}));
 }
 
+// Its Spec and its text are no reads.
+TEST(TapeVariable, LookingAtOneDoesNotWatchIt) {
+  const Variable w{{1.f, 2.f}, {.name = "w"}};
+  GradientTape tape;
+  EXPECT_EQ(w.shape(), Shape({2}));
+  EXPECT_NE(w.str(), "");
+  EXPECT_EQ(w.dtype(), f32);
+  EXPECT_TRUE(tape.watched_variables().empty());
+}
+
 // SEMANTICS 46
 TEST(TapeVariable, WatchesOnlyWhatItIsToldTo) {
   const Variable a{3.f, {.name = "a"}}, b{4.f, {.name = "b"}}, frozen{5.f, {.name = "frozen", .trainable = false}};

@@ -130,6 +130,7 @@ Tensor Variable::count_up_to(std::int64_t limit, Location at) {
 const std::string& Variable::name() const { return slot()->options.name; }
 bool Variable::trainable() const { return slot()->options.trainable; }
 const Spec& Variable::spec() const { return slot()->declared; }
+Shape Variable::shape() const { return read(slot(), {}).shape(); }  // no use of the value that a tape should follow
 std::uint64_t Variable::version() const { return slot()->version.load(std::memory_order_acquire); }
 std::uint64_t Variable::id() const { return slot()->id; }
 const std::function<Tensor(const Tensor&)>& Variable::constraint() const { return slot()->options.constraint; }
