@@ -45,7 +45,7 @@ std::vector<Tensor> tensors_of(const T& tree) {
   std::vector<Tensor> result;
   if constexpr (std::same_as<T, Tensor>) result.push_back(tree);
   else
-    visit(tree, [&](std::string_view, const Leaf& leaf) {
+    visit(tree, [&](std::string_view, const TreeLeaf& leaf) {
       if (const auto* x = leaf.template as<const Tensor>()) result.push_back(*x);
     });
   return result;
@@ -57,7 +57,7 @@ T with_tensors(T tree, const std::vector<Tensor>& tensors) {
   std::size_t next = 0;
   if constexpr (std::same_as<T, Tensor>) tree = tensors[0];
   else
-    visit(tree, [&](std::string_view, const Leaf& leaf) {
+    visit(tree, [&](std::string_view, const TreeLeaf& leaf) {
       if (auto* x = leaf.template as<Tensor>()) *x = tensors[next++];
     });
   return tree;

@@ -163,10 +163,10 @@ struct Walk {
   static void run(Cursor at, T& object) {
     if constexpr (IsLeaf<T>) {
       at.leaf(&object, kLeafType<T>);
-    } else if constexpr (std::is_class_v<T> && Access::lists<T>()) {
-      static_assert(Access::lists_itself<T>(),
+    } else if constexpr (std::is_class_v<T> && FieldAccess::lists<T>()) {
+      static_assert(FieldAccess::lists_itself<T>(),
                     "this class inherits the WEFT_FIELDS of a base, which does not know its members; write a WEFT_FIELDS that names those of both.");
-      Access::walk(at, object);
+      FieldAccess::walk(at, object);
     } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
       fields(at, object);
     } else {
@@ -285,7 +285,7 @@ struct Walk<std::shared_ptr<T>> {
 /// Shows a tree to a walker. Throws ValueError for more than 1000 structs inside each other, StateError for an object whose class,
 /// derived from the one that is walked, does not list its fields.
 template <class T>
-void walk(T&& tree, Walker& walker) {
+void walk(T&& tree, TreeWalker& walker) {
   using Tree = std::remove_reference_t<T>;
   detail::Cursor::begin(walker, detail::address(tree), !std::is_const_v<Tree>, detail::kWalk<Tree>);
 }

@@ -177,7 +177,7 @@ ValueAndGradient<std::vector<Tensor>> value_and_gradient(F&& f, const Sources& s
 
 template <TreeOfSources T>
 void GradientTape::watch(const T& tree, Location at) {
-  visit(tree, [&](std::string_view, const Leaf& leaf) {
+  visit(tree, [&](std::string_view, const TreeLeaf& leaf) {
     if (const auto* v = leaf.as<const Variable>(); v != nullptr && v->trainable() && is_floating(v->dtype())) watch(*v, at);
     if (const auto* x = leaf.as<const Tensor>(); x != nullptr && x->defined() && is_floating(x->dtype())) watch(*x, at);
   });

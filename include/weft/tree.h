@@ -108,7 +108,7 @@ using Gradients = VariableMap<Grad>;   ///< one entry for each trainable Variabl
 enum class Which : std::uint8_t { kAll, kTrainable };
 
 /// What there is to say about the Variables of a tree.
-struct WEFT_API Summary {
+struct WEFT_API TreeSummary {
   struct Row {
     std::string path;
     Spec spec;  ///< as declared: may have unknown sizes
@@ -124,12 +124,12 @@ namespace detail {
 WEFT_API NamedVariables named_variables(void* tree, WalkFn walk, Which which);
 WEFT_API std::vector<Variable> variables(void* tree, WalkFn walk, Which which);
 WEFT_API Snapshot snapshot(const NamedVariables& variables);
-WEFT_API Summary summary(const NamedVariables& variables);
+WEFT_API TreeSummary summary(const NamedVariables& variables);
 
 /// Keeps the path of where it is.
-class WEFT_API PathWalker : public Walker {
+class WEFT_API PathWalker : public TreeWalker {
  public:
-  void enter(const Step& step) override;
+  void enter(const PathStep& step) override;
   void leave() override;
   const std::string& path() const { return path_; }
 
@@ -139,14 +139,14 @@ class WEFT_API PathWalker : public Walker {
 };
 }  // namespace detail
 
-/// Calls visitor(path, leaf) for each leaf of a tree: std::string_view (valid during the call) and const Leaf&. Through leaves that
+/// Calls visitor(path, leaf) for each leaf of a tree: std::string_view (valid during the call) and const TreeLeaf&. Through leaves that
 /// are writable() the visitor may change the tree, but not its structure.
 template <class T, class Visitor>
 void visit(T&& tree, Visitor&& visitor) {
   class Caller final : public detail::PathWalker {
    public:
     explicit Caller(Visitor& f) : visitor_(f) {}
-    void leaf(const Leaf& leaf) override { visitor_(std::string_view(path()), leaf); }
+    void leaf(const TreeLeaf& leaf) override { visitor_(std::string_view(path()), leaf); }
 
    private:
     Visitor& visitor_;
@@ -176,7 +176,7 @@ Snapshot snapshot(const T& tree) {
 }
 /// Paths, specs, sizes and totals, printable: print("{}", summary(net)).
 template <class T>
-Summary summary(const T& tree) {
+TreeSummary summary(const T& tree) {
   return detail::summary(named_variables(tree));
 }
 

@@ -1,4 +1,4 @@
-// The walk over a tree: what a struct, a container or a leaf shows to a Walker.
+// The walk over a tree: what a struct, a container or a leaf shows to a TreeWalker.
 //
 //   struct Net { Dense hidden, out; float rate = 0.1f; };                    // nothing to write: fields are found
 //   class Dense { Variable weight, bias; std::function<Tensor(Tensor)> f;    // a class with constructors or private members
@@ -35,7 +35,7 @@
 namespace weft::inline v0 {
 
 class Variable;
-class Walker;
+class TreeWalker;
 
 /// Lists the members of a class that a walk shows, in the order of their declaration. Stands anywhere in the class. A member that is
 /// no state is named in untracked(...): a forgotten one of eight bytes or more does not compile. untracked(*this) stops that check.
@@ -58,7 +58,7 @@ constexpr detail::Untracked<T> untracked(const T&) {
 }
 
 /// One step of a path: a field's name, an element's index, an entry's key.
-struct WEFT_API Step {
+struct WEFT_API PathStep {
   enum class Kind : std::uint8_t { kField, kIndex, kKey };
   Kind kind = Kind::kField;
   std::string_view name = {};  ///< of a field or, as text, a key; valid during the call
@@ -68,7 +68,7 @@ struct WEFT_API Step {
 };
 
 /// A value at the end of a path. Borrows it: valid during the call that gets it.
-class WEFT_API Leaf {
+class WEFT_API TreeLeaf {
  public:
   enum class Kind : std::uint8_t { kVariable, kTensor, kHost };
   Kind kind() const;
@@ -83,7 +83,7 @@ class WEFT_API Leaf {
   std::span<const std::byte> bytes() const;
   std::string str() const;  ///< a host value as text, else dtype and shape
 
-  Leaf(void* at, const detail::LeafType& type, bool writable) : at_(at), type_(&type), writable_(writable) {}
+  TreeLeaf(void* at, const detail::LeafType& type, bool writable) : at_(at), type_(&type), writable_(writable) {}
 
  private:
   bool is(const std::type_info& type) const { return this->type() == type; }
@@ -93,20 +93,20 @@ class WEFT_API Leaf {
 };
 
 /// Is shown a tree, part by part. Derive from it for what `visit` (<weft/tree.h>) cannot do. What a member throws ends the walk.
-class WEFT_API Walker {
+class WEFT_API TreeWalker {
  public:
   /// What leaves alone would not tell: how many elements a container has; whether an optional or pointer holds something; that a pointer
   /// leads to the n-th object that a pointer led to before, or to the n-th of the structs around it, counted from the outermost.
   enum class Holds : std::uint8_t { kElements, kNothing, kSomething, kShownBefore, kAround };
 
-  Walker();
-  virtual ~Walker();
-  Walker(const Walker&) = delete;
-  Walker& operator=(const Walker&) = delete;
+  TreeWalker();
+  virtual ~TreeWalker();
+  TreeWalker(const TreeWalker&) = delete;
+  TreeWalker& operator=(const TreeWalker&) = delete;
 
-  virtual void enter(const Step& step);  ///< what follows until the `leave` that belongs to it lies below this step
+  virtual void enter(const PathStep& step);  ///< what follows until the `leave` that belongs to it lies below this step
   virtual void leave();
-  virtual void leaf(const Leaf& leaf) = 0;
+  virtual void leaf(const TreeLeaf& leaf) = 0;
   virtual void holds(Holds what, std::size_t n);
 
  private:
@@ -153,16 +153,16 @@ struct Member {
 
 /// Where a walk stands. Loops and bookkeeping are here, out of the templates.
 struct WEFT_API Cursor {
-  Walker& walker;
+  TreeWalker& walker;
   bool writable;
 
-  static void begin(Walker& walker, void* tree, bool writable, WalkFn walk);
+  static void begin(TreeWalker& walker, void* tree, bool writable, WalkFn walk);
   template <class T>
   Cursor below() const { return {walker, writable && !std::is_const_v<T>}; }  // at a part that was declared as T
-  void leaf(void* at, const LeafType& type) const { walker.leaf(Leaf(at, type, writable)); }
+  void leaf(void* at, const LeafType& type) const { walker.leaf(TreeLeaf(at, type, writable)); }
   void members(void* object, WalkFn type, const std::string_view* names, const Member* list, std::size_t count) const;
   void elements(const void* first, std::size_t stride, std::size_t count, WalkFn walk) const;
-  void size(std::size_t count) const { walker.holds(Walker::Holds::kElements, count); }
+  void size(std::size_t count) const { walker.holds(TreeWalker::Holds::kElements, count); }
   void entry(std::string_view key, std::size_t index, void* value, WalkFn walk) const;
   void entry(std::int64_t key, bool wide, std::size_t index, void* value, WalkFn walk) const;  // wide: the bits of an unsigned number
   void parts(const Member* list, std::size_t count) const;  // of a tuple
@@ -228,7 +228,7 @@ void walk_fields(Cursor at, T& object, std::string_view list, F&&... field) {
 }  // namespace detail
 
 /// The only one who may see the list of a class.
-struct Access {
+struct FieldAccess {
   template <class T>
   static constexpr bool lists() {
     return requires { &T::weft_fields; };
@@ -258,7 +258,7 @@ struct Access {
 #define WEFT_FIELDS_LOUD
 #endif
 #define WEFT_FIELDS_AS(how, ...)                                                                          \
-  friend struct ::weft::Access;                                                                           \
+  friend struct ::weft::FieldAccess;                                                                           \
   WEFT_FIELDS_QUIET how void weft_fields(::weft::detail::Cursor weft_cursor) {                            \
     using ::weft::untracked;                                                                              \
     ::weft::detail::walk_fields(weft_cursor, *this, #__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);             \

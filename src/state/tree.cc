@@ -79,7 +79,7 @@ void VariableIndex::check_count(std::size_t values, std::size_t variables, const
 
 // --- walks ---
 
-void PathWalker::enter(const Step& step) {
+void PathWalker::enter(const PathStep& step) {
   lengths_.push_back(path_.size());
   step.append_to(path_);
 }
@@ -94,13 +94,13 @@ namespace {
 class Collector final : public PathWalker {
  public:
   Collector(Which which, bool with_paths) : which_(which), with_paths_(with_paths) {}
-  void enter(const Step& step) override {
+  void enter(const PathStep& step) override {
     if (with_paths_) PathWalker::enter(step);
   }
   void leave() override {
     if (with_paths_) PathWalker::leave();
   }
-  void leaf(const Leaf& leaf) override {
+  void leaf(const TreeLeaf& leaf) override {
     const auto* variable = leaf.as<const Variable>();
     if (variable == nullptr || (which_ == Which::kTrainable && !variable->trainable())) return;
     if (index.add(variable->id(), path())) found.push_back(*variable);
@@ -137,14 +137,14 @@ Snapshot snapshot(const NamedVariables& variables) {
   return variables.with(std::move(values));
 }
 
-Summary summary(const NamedVariables& variables) {
-  Summary summary;
+TreeSummary summary(const NamedVariables& variables) {
+  TreeSummary summary;
   const Snapshot values = snapshot(variables);
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables.values()[i];
     const Tensor& value = values.values()[i];
     const bool sized = value.shape().known();
-    Summary::Row row{std::string(variables.path(i)), variable.spec(), variable.trainable(), sized ? value.size() : 0, 0};
+    TreeSummary::Row row{std::string(variables.path(i)), variable.spec(), variable.trainable(), sized ? value.size() : 0, 0};
     row.bytes = row.elements * static_cast<std::int64_t>(size_of(value.dtype()));
     summary.elements += row.elements;
     summary.trainable_elements += row.trainable ? row.elements : 0;
@@ -156,7 +156,7 @@ Summary summary(const NamedVariables& variables) {
 
 }  // namespace detail
 
-std::string Summary::str() const {
+std::string TreeSummary::str() const {
   struct Line {
     std::string path, spec, trainable, bytes;
   };

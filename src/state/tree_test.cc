@@ -77,7 +77,7 @@ TEST(Tree, MayBeAnythingThatIsWalked) {
   EXPECT_EQ(variables(std::array<Tensor, 1>{}).size(), 0u);
   EXPECT_EQ(variables(3).size(), 0u);
   int leaves = 0;
-  visit(std::vector{a, b}, [&](std::string_view path, const Leaf& leaf) {
+  visit(std::vector{a, b}, [&](std::string_view path, const TreeLeaf& leaf) {
     EXPECT_EQ(path, std::to_string(leaves++));
     leaf.as<Variable>()->assign(5.f);
   });
@@ -216,7 +216,7 @@ TEST(Summary, PrintsATable) {
   Net net;
   net.layers.erase(net.layers.begin() + 1, net.layers.end());
   net.extra.emplace("history", Variable{zeros({2, 5}, {.dtype = f64}), {.shape = Shape{kUnknown, 5}}});
-  const Summary table = summary(net);
+  const TreeSummary table = summary(net);
   EXPECT_EQ(format("{}", table),
             "path              spec         trainable    bytes\n"
             "hparams.lr_param  f32[]        no               4\n"

@@ -45,7 +45,7 @@ T read_as(const void* at, std::size_t size = sizeof(T)) {
 
 }  // namespace
 
-void Step::append_to(std::string& path) const {
+void PathStep::append_to(std::string& path) const {
   if (!path.empty()) path += '.';
   if (kind == Kind::kIndex) {
     char digits[24];
@@ -60,16 +60,16 @@ void Step::append_to(std::string& path) const {
   }
 }
 
-// --- Leaf ---
+// --- leaves ---
 
-Leaf::Kind Leaf::kind() const {
+TreeLeaf::Kind TreeLeaf::kind() const {
   using detail::LeafForm;
   return type_->form == LeafForm::kVariable ? Kind::kVariable : type_->form == LeafForm::kTensor ? Kind::kTensor : Kind::kHost;
 }
 
-const std::type_info& Leaf::type() const { return type_->type; }
+const std::type_info& TreeLeaf::type() const { return type_->type; }
 
-std::span<const std::byte> Leaf::bytes() const {
+std::span<const std::byte> TreeLeaf::bytes() const {
   using detail::LeafForm;
   switch (type_->form) {
     case LeafForm::kVariable:
@@ -80,7 +80,7 @@ std::span<const std::byte> Leaf::bytes() const {
   }
 }
 
-std::string Leaf::str() const {
+std::string TreeLeaf::str() const {
   using detail::LeafForm;
   const std::size_t size = type_->size;
   switch (type_->form) {
@@ -108,10 +108,10 @@ std::string Leaf::str() const {
   throw InternalError("a leaf has no form");
 }
 
-// --- Walker ---
+// --- walkers ---
 
 // What a walk has met: an address alone is not enough, since a struct begins where its first field does.
-struct Walker::Met {
+struct TreeWalker::Met {
   struct Object {
     const void* at;
     detail::WalkFn type;
@@ -126,11 +126,11 @@ struct Walker::Met {
   std::unordered_map<Object, std::size_t, Hash> pointees;
 };
 
-Walker::Walker() : met_(std::make_unique<Met>()) {}
-Walker::~Walker() = default;
-void Walker::enter(const Step&) {}
-void Walker::leave() {}
-void Walker::holds(Holds, std::size_t) {}
+TreeWalker::TreeWalker() : met_(std::make_unique<Met>()) {}
+TreeWalker::~TreeWalker() = default;
+void TreeWalker::enter(const PathStep&) {}
+void TreeWalker::leave() {}
+void TreeWalker::holds(Holds, std::size_t) {}
 
 namespace detail {
 
@@ -160,7 +160,7 @@ void fail_hidden_class(const std::type_info& real, const std::type_info& walked)
                    base + " WEFT_VIRTUAL_FIELDS(...) and " + derived + " WEFT_FIELDS(...).", Location());
 }
 
-void Cursor::begin(Walker& walker, void* tree, bool writable, WalkFn walk) {
+void Cursor::begin(TreeWalker& walker, void* tree, bool writable, WalkFn walk) {
   walker.met_->around.clear();
   walker.met_->pointees.clear();
   walk({walker, writable}, tree);
@@ -173,7 +173,7 @@ void Cursor::members(void* object, WalkFn type, const std::string_view* names, c
   around.push_back({object, type});
   for (std::size_t i = 0; i < count; ++i) {
     if (list[i].walk == nullptr) continue;
-    walker.enter({Step::Kind::kField, names[i], i});
+    walker.enter({PathStep::Kind::kField, names[i], i});
     list[i].walk({walker, writable && list[i].writable}, list[i].at);
     walker.leave();
   }
@@ -182,7 +182,7 @@ void Cursor::members(void* object, WalkFn type, const std::string_view* names, c
 
 void Cursor::parts(const Member* list, std::size_t count) const {
   for (std::size_t i = 0; i < count; ++i) {
-    walker.enter({Step::Kind::kIndex, {}, i});
+    walker.enter({PathStep::Kind::kIndex, {}, i});
     list[i].walk({walker, writable && list[i].writable}, list[i].at);
     walker.leave();
   }
@@ -192,14 +192,14 @@ void Cursor::elements(const void* first, std::size_t stride, std::size_t count, 
   size(count);
   char* at = static_cast<char*>(const_cast<void*>(first));
   for (std::size_t i = 0; i < count; ++i, at += stride) {
-    walker.enter({Step::Kind::kIndex, {}, i});
+    walker.enter({PathStep::Kind::kIndex, {}, i});
     walk(*this, at);
     walker.leave();
   }
 }
 
 void Cursor::entry(std::string_view key, std::size_t index, void* value, WalkFn walk) const {
-  walker.enter({Step::Kind::kKey, key, index});
+  walker.enter({PathStep::Kind::kKey, key, index});
   walk(*this, value);
   walker.leave();
 }
@@ -212,16 +212,16 @@ void Cursor::entry(std::int64_t key, bool wide, std::size_t index, void* value, 
 }
 
 void Cursor::optional(const void* value, WalkFn walk) const {
-  walker.holds(value != nullptr ? Walker::Holds::kSomething : Walker::Holds::kNothing, 0);
+  walker.holds(value != nullptr ? TreeWalker::Holds::kSomething : TreeWalker::Holds::kNothing, 0);
   if (value != nullptr) walk(*this, const_cast<void*>(value));
 }
 
 void Cursor::pointee(const void* object, bool is_const, WalkFn walk) const {
-  using Holds = Walker::Holds;
+  using Holds = TreeWalker::Holds;
   if (object == nullptr) return walker.holds(Holds::kNothing, 0);
   auto& [around, pointees] = *walker.met_;
   for (std::size_t i = 0; i < around.size(); ++i) {
-    if (around[i] == Walker::Met::Object{object, walk}) return walker.holds(Holds::kAround, i);
+    if (around[i] == TreeWalker::Met::Object{object, walk}) return walker.holds(Holds::kAround, i);
   }
   const auto [known, is_new] = pointees.try_emplace({object, walk}, pointees.size());
   if (!is_new) return walker.holds(Holds::kShownBefore, known->second);

@@ -13,16 +13,16 @@ namespace weft {
 namespace {
 
 // A walk as text: steps, leaves, and what containers hold.
-class Log final : public Walker {
+class Log final : public TreeWalker {
  public:
-  void enter(const Step& step) override {
+  void enter(const PathStep& step) override {
     static constexpr const char* kinds[] = {".", "#", "@"};
     text += kinds[static_cast<int>(step.kind)];
-    text += step.kind == Step::Kind::kIndex ? std::to_string(step.index) : std::string(step.name);
+    text += step.kind == PathStep::Kind::kIndex ? std::to_string(step.index) : std::string(step.name);
     text += '(';
   }
   void leave() override { text += ')'; }
-  void leaf(const Leaf& leaf) override { text += (leaf.writable() ? "" : "const ") + leaf.str(); }
+  void leaf(const TreeLeaf& leaf) override { text += (leaf.writable() ? "" : "const ") + leaf.str(); }
   void holds(Holds what, std::size_t n) override {
     static constexpr const char* kinds[] = {"elements", "nothing", "something", "before", "around"};
     text += kinds[static_cast<int>(what)];
@@ -43,7 +43,7 @@ std::string log_of(T&& tree) {
 template <class T>
 std::string paths_of(T&& tree) {
   std::string paths;
-  visit(tree, [&](std::string_view path, const Leaf&) { paths += (paths.empty() ? "" : " ") + std::string(path); });
+  visit(tree, [&](std::string_view path, const TreeLeaf&) { paths += (paths.empty() ? "" : " ") + std::string(path); });
   return paths;
 }
 
@@ -99,9 +99,9 @@ TEST(Walk, GivesHostValuesByTypeAndBytes) {
     Tensor tensor = 1.f;
   } host;
   std::vector<std::size_t> sizes;
-  visit(host, [&](std::string_view, const Leaf& leaf) {
+  visit(host, [&](std::string_view, const TreeLeaf& leaf) {
     sizes.push_back(leaf.bytes().size());
-    EXPECT_EQ(leaf.kind(), leaf.type() == typeid(Tensor) ? Leaf::Kind::kTensor : Leaf::Kind::kHost);
+    EXPECT_EQ(leaf.kind(), leaf.type() == typeid(Tensor) ? TreeLeaf::Kind::kTensor : TreeLeaf::Kind::kHost);
     if (auto* x = leaf.as<float>()) *x = 2.5f;
     if (auto* mode = leaf.as<Mode>()) *mode = Mode(4);
     if (auto* tensor = leaf.as<Tensor>()) *tensor = 8.f;
@@ -128,7 +128,7 @@ TEST(Walk, KeepsConst) {
   const char* text = ".free(.a(1).b(const 2)).fixed(.a(const 1).b(const 2)).pointer(something .a(const 1).b(const 2)).list(elements1 #0(.a(1).b(const 2)))";
   EXPECT_EQ(log_of(outer), text);
   EXPECT_EQ(log_of(std::as_const(outer.free)), ".a(const 1).b(const 2)");
-  visit(std::as_const(outer), [](std::string_view path, const Leaf& leaf) {
+  visit(std::as_const(outer), [](std::string_view path, const TreeLeaf& leaf) {
     EXPECT_EQ(leaf.as<int>(), nullptr) << path;
     EXPECT_NE(leaf.as<const int>(), nullptr) << path;
   });
@@ -226,9 +226,9 @@ TEST(Walk, RefusesChainsThatAreTooDeep) {
 }
 
 TEST(Walk, CanBeRepeatedAfterAnException) {
-  class Throws final : public Walker {
+  class Throws final : public TreeWalker {
    public:
-    void leaf(const Leaf&) override {
+    void leaf(const TreeLeaf&) override {
       if (++leaves == 2) throw 1;
     }
     int leaves = 0;
