@@ -127,7 +127,7 @@ template <class T>
 extern const Fake<T> fake;  // never defined: only addresses inside it are spelled
 template <class T>
 consteval auto field_ptrs() {  // not a constexpr variable: g++ would emit it for local types and not link
-  return Bind<kFieldCount<T>>::bind(fake<T>.value, [](auto&... f) { return std::array<const void*, sizeof...(f)>{&f...}; });
+  return Bind<kFieldCount<T>>::bind(fake<T>.value, [](auto&... f) { return std::array<const void*, sizeof...(f)>{std::addressof(f)...}; });
 }
 template <class T, FieldPtr P>
 consteval const char* spelling() {
@@ -162,10 +162,11 @@ template <class T>
 struct Walk {
   static void run(Cursor at, T& object) {
     if constexpr (IsLeaf<T>) {
-      at.leaf(&object, kLeafType<T>);
+      at.leaf(detail::address(object), kLeafType<T>);
     } else if constexpr (std::is_class_v<T> && FieldAccess::lists<T>()) {
       static_assert(FieldAccess::lists_itself<T>(),
-                    "this class inherits the WEFT_FIELDS of a base, which does not know its members; write a WEFT_FIELDS that names those of both.");
+                    "this class inherits the WEFT_FIELDS of a base, which does not know its members; "
+                    "write a WEFT_FIELDS that names those of both.");
       FieldAccess::walk(at, object);
     } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
       fields(at, object);
@@ -182,14 +183,15 @@ struct Walk {
     if constexpr (HasBase<T>) {
       static_assert(!sizeof(T), "this struct has a base class; list the fields of both with WEFT_FIELDS(a, b).");
     } else if constexpr (count == kTooManyFields) {
-      static_assert(!sizeof(T), "this struct has more than 64 fields; list them with WEFT_FIELDS(a, b), which has no limit, or group them.");
+      static_assert(!sizeof(T), "this struct has more than 64 fields; list them with WEFT_FIELDS(a, b), which has no limit.");
     } else if constexpr (count == kNoCount || (count == 0 && !std::is_empty_v<T>)) {
-      static_assert(!sizeof(T), "the fields of this struct cannot be counted: a reference or something that nothing converts to is among them; "
-                    "list its fields with WEFT_FIELDS(a, b).");
+      static_assert(!sizeof(T), "the fields of this struct cannot be counted, perhaps because one is a reference; "
+                    "list them with WEFT_FIELDS(a, b).");
     } else if constexpr (count > 0) {
       Bind<count>::bind(object, [&](auto&... f) {
-        const Member members[] = {member(f)...};
-        at.members(&object, kWalk<T>, field_names<T>(), members, count);
+        static constexpr MemberType types[] = {member<std::remove_reference_t<decltype(f)>>::type...};
+        void* const members[] = {detail::address(f)...};
+        at.members(detail::address(object), kWalk<T>, field_names<T>(), types, members, count);
       });
     }
   }
@@ -214,9 +216,9 @@ struct Walk<SmallVector<T, N>> : WalkSequence<SmallVector<T, N>> {};
 
 template <class K, class V>
 void walk_entry(Cursor at, const K& key, std::size_t index, V& value) {
-  if constexpr (std::is_same_v<K, std::string>) at.below<V>().entry(key, index, address(value), kWalk<V>);
-  else if constexpr (std::is_enum_v<K>) walk_entry(at, static_cast<std::underlying_type_t<K>>(key), index, value);
-  else at.below<V>().entry(static_cast<std::int64_t>(key), std::is_unsigned_v<K>, index, address(value), kWalk<V>);
+  if constexpr (std::is_same_v<K, std::string>) at.below<V>().entry(key, index, detail::address(value), kWalk<V>);
+  else if constexpr (std::is_enum_v<K>) detail::walk_entry(at, static_cast<std::underlying_type_t<K>>(key), index, value);
+  else at.below<V>().entry(static_cast<std::int64_t>(key), std::is_unsigned_v<K>, index, detail::address(value), kWalk<V>);
 }
 template <class T>
 concept MapKey = std::is_integral_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
@@ -232,9 +234,9 @@ struct WalkMap {
       std::vector<typename Map::value_type*> sorted;
       for (auto& entry : map) sorted.push_back(&entry);
       std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->first < b->first; });
-      for (auto* entry : sorted) walk_entry(at, entry->first, index++, entry->second);
+      for (auto* entry : sorted) detail::walk_entry(at, entry->first, index++, entry->second);
     } else {
-      for (auto& [key, value] : map) walk_entry(at, key, index++, value);
+      for (auto& [key, value] : map) detail::walk_entry(at, key, index++, value);
     }
   }
 };
@@ -245,40 +247,44 @@ struct Walk<std::unordered_map<K, V, H, E, A>> : WalkMap<std::unordered_map<K, V
 
 template <class T>
 struct Walk<std::optional<T>> {
-  static void run(Cursor at, std::optional<T>& value) { at.below<T>().optional(value ? address(*value) : nullptr, kWalk<T>); }
+  static void run(Cursor at, std::optional<T>& value) { at.below<T>().optional(value ? detail::address(*value) : nullptr, kWalk<T>); }
 };
 template <class... T>
 struct Walk<std::tuple<T...>> {
   static void run(Cursor at, std::tuple<T...>& tuple) {
-    std::apply([&](auto&... f) { at.parts(std::array<Member, sizeof...(T)>{member(f)...}.data(), sizeof...(T)); }, tuple);
+    static constexpr std::array<MemberType, sizeof...(T)> types{member<std::remove_reference_t<T>>::type...};
+    std::apply([&](auto&... f) { at.parts(types.data(), std::array<void*, types.size()>{detail::address(f)...}.data(), types.size()); },
+               tuple);
   }
 };
 template <class A, class B>
 struct Walk<std::pair<A, B>> {
   static void run(Cursor at, std::pair<A, B>& pair) {
     static constexpr std::string_view names[] = {"first", "second"};
-    const Member members[] = {member(pair.first), member(pair.second)};
-    at.members(&pair, kWalk<std::pair<A, B>>, names, members, 2);
+    static constexpr MemberType types[] = {member<std::remove_reference_t<A>>::type, member<std::remove_reference_t<B>>::type};
+    void* const members[] = {detail::address(pair.first), detail::address(pair.second)};
+    at.members(&pair, kWalk<std::pair<A, B>>, names, types, members, 2);
   }
 };
 
 template <class T>
-void walk_pointee(Cursor at, T* object) {
-  static_assert(std::is_object_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>,
-                "this pointer leads to no tree; use std::string for text, std::vector for an array, untracked(member) for the rest.");
-  if constexpr (std::is_object_v<T>) at.pointee(object, std::is_const_v<T>, kWalk<T>);
+void walk_pointee(Cursor at, std::remove_extent_t<T>* object) {
+  constexpr bool is_tree = std::is_object_v<T> && !std::is_array_v<T> && !std::is_same_v<std::remove_cv_t<T>, char>;
+  static_assert(is_tree, "this pointer leads to no tree; use std::string for text, std::vector for an array, "
+                "and leave the rest out with WEFT_FIELDS(a, b, untracked(member)).");
+  if constexpr (is_tree) at.pointee(object, std::is_const_v<T>, kWalk<T>);
 }
 template <class T>
 struct Walk<T*> {
-  static void run(Cursor at, T* pointer) { walk_pointee(at, pointer); }
+  static void run(Cursor at, T* pointer) { detail::walk_pointee<T>(at, pointer); }
 };
 template <class T, class D>
 struct Walk<std::unique_ptr<T, D>> {
-  static void run(Cursor at, std::unique_ptr<T, D>& pointer) { walk_pointee(at, pointer.get()); }
+  static void run(Cursor at, std::unique_ptr<T, D>& pointer) { detail::walk_pointee<T>(at, pointer.get()); }
 };
 template <class T>
 struct Walk<std::shared_ptr<T>> {
-  static void run(Cursor at, std::shared_ptr<T>& pointer) { walk_pointee(at, pointer.get()); }
+  static void run(Cursor at, std::shared_ptr<T>& pointer) { detail::walk_pointee<T>(at, pointer.get()); }
 };
 }  // namespace detail
 

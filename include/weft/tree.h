@@ -29,28 +29,13 @@
 namespace weft::inline v0 {
 
 namespace detail {
-/// The paths and slot ids of Variables: what finds entries. Immutable once it is shared.
-class WEFT_API VariableIndex {
- public:
-  std::size_t size() const { return ids_.size(); }
-  std::string_view path(std::size_t i) const {
-    const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
-    return std::string_view(paths_).substr(begin, ends_[i] - begin);
-  }
-  bool add(std::uint64_t id, std::string_view path);    // false: it is there already
-  std::ptrdiff_t find(std::uint64_t id) const;          // -1: it is not there
-  std::ptrdiff_t find(std::string_view path) const;
-  std::size_t at(const Variable& variable, const char* what) const;                  // Throws ValueError.
-  std::size_t at(std::string_view path, const char* what, Location at) const;        // Throws ValueError.
-  static void check_count(std::size_t values, std::size_t variables, const char* what);
-
- private:
-  void grow();
-  std::string paths_;                // one after the other
-  std::vector<std::size_t> ends_;    // of each path
-  std::vector<std::uint64_t> ids_;
-  std::vector<std::int32_t> table_;  // open addressing: positions by id, -1 where nothing is
-};
+class VariableIndex;  // finds entries; null: there are none
+WEFT_API std::string_view path_of(const VariableIndex* index, std::size_t i);
+WEFT_API std::ptrdiff_t find(const VariableIndex* index, const Variable& variable);  // -1: it is not there
+WEFT_API std::ptrdiff_t find(const VariableIndex* index, std::string_view path);
+WEFT_API std::size_t find_or_throw(const VariableIndex* index, const Variable& variable, const char* what);
+WEFT_API std::size_t find_or_throw(const VariableIndex* index, std::string_view path, const char* what, Location at);
+WEFT_API void check_count(std::size_t values, std::size_t variables, const char* what);
 template <class Value>
 inline constexpr const char* kMapName = "named_variables";
 template <>
@@ -77,27 +62,30 @@ class VariableMap {
 
   /// The value of a Variable. Throws ValueError for one that is not in the map.
   template <std::same_as<Variable> V>  // exactly: a number would convert to a new Variable
-  Value operator[](const V& variable) const { return values_[index_->at(variable, detail::kMapName<Value>)]; }
+  Value operator[](const V& variable) const { return values_[detail::find_or_throw(index_.get(), variable, detail::kMapName<Value>)]; }
   /// The value at a path such as "layers.2.bias". Throws ValueError.
-  Value at(std::string_view path, Location at = Location::here()) const { return values_[index_->at(path, detail::kMapName<Value>, at)]; }
+  Value at(std::string_view path, Location at = Location::here()) const {
+    return values_[detail::find_or_throw(index_.get(), path, detail::kMapName<Value>, at)];
+  }
   template <std::same_as<Variable> V>
-  bool contains(const V& variable) const { return index_->find(variable.id()) >= 0; }
-  bool contains(std::string_view path) const { return index_->find(path) >= 0; }
+  bool contains(const V& variable) const { return detail::find(index_.get(), variable) >= 0; }
+  bool contains(std::string_view path) const { return detail::find(index_.get(), path) >= 0; }
 
-  std::string_view path(std::size_t i) const { return index_->path(i); }  ///< REQUIRES: i < size()
+  std::string_view path(std::size_t i) const { return detail::path_of(index_.get(), i); }  ///< REQUIRES: i < size()
   std::span<const Value> values() const { return values_; }
   std::span<Value> values() { return values_; }
 
   /// A map of the same Variables to other values. Throws ValueError unless there is one for each.
   template <class Other>
   VariableMap<Other> with(std::vector<Other> values) const {
-    detail::VariableIndex::check_count(values.size(), size(), detail::kMapName<Other>);
+    detail::check_count(values.size(), size(), detail::kMapName<Other>);
     return {index_, std::move(values)};
   }
-  VariableMap(std::shared_ptr<const detail::VariableIndex> index, std::vector<Value> values) : index_(std::move(index)), values_(std::move(values)) {}
+  VariableMap(std::shared_ptr<const detail::VariableIndex> index, std::vector<Value> values)
+      : index_(std::move(index)), values_(std::move(values)) {}
 
  private:
-  std::shared_ptr<const detail::VariableIndex> index_ = std::make_shared<detail::VariableIndex>();
+  std::shared_ptr<const detail::VariableIndex> index_;
   std::vector<Value> values_;
 };
 
@@ -123,7 +111,7 @@ struct WEFT_API TreeSummary {
 namespace detail {
 WEFT_API NamedVariables named_variables(void* tree, WalkFn walk, Which which);
 WEFT_API std::vector<Variable> variables(void* tree, WalkFn walk, Which which);
-WEFT_API Snapshot snapshot(const NamedVariables& variables);
+WEFT_API Snapshot snapshot(void* tree, WalkFn walk);
 WEFT_API TreeSummary summary(const NamedVariables& variables);
 
 /// Keeps the path of where it is.
@@ -151,7 +139,7 @@ void visit(T&& tree, Visitor&& visitor) {
    private:
     Visitor& visitor_;
   } caller(visitor);
-  walk(tree, caller);
+  weft::walk(tree, caller);
 }
 
 /// The Variables of a tree, in its order, each once.
@@ -172,12 +160,14 @@ NamedVariables named_variables(const T& tree, Which which = Which::kAll) {
 /// that block sees.
 template <class T>
 Snapshot snapshot(const T& tree) {
-  return detail::snapshot(named_variables(tree));
+  return detail::snapshot(detail::address(tree), detail::kWalk<T>);
 }
+/// The same of Variables that were found before: without another walk.
+WEFT_API Snapshot snapshot(const NamedVariables& variables);
 /// Paths, specs, sizes and totals, printable: print("{}", summary(net)).
 template <class T>
 TreeSummary summary(const T& tree) {
-  return detail::summary(named_variables(tree));
+  return detail::summary(weft::named_variables(tree));
 }
 
 // --- details ---

@@ -44,7 +44,12 @@ class TreeWalker;
 #define WEFT_VIRTUAL_FIELDS(...) WEFT_FIELDS_AS(virtual, __VA_ARGS__)
 
 namespace detail {
-struct LeafType;
+enum class LeafForm : std::uint8_t { kNone, kVariable, kTensor, kSigned, kUnsigned, kBoolean, kFloating, kHalf, kBrain, kText, kShape };
+struct LeafType {
+  const std::type_info& type;
+  LeafForm form;
+  std::size_t size;  // of the bytes that make the value
+};
 struct Cursor;
 using WalkFn = void (*)(Cursor, void*);
 template <class T>
@@ -61,7 +66,7 @@ constexpr detail::Untracked<T> untracked(const T&) {
 struct WEFT_API PathStep {
   enum class Kind : std::uint8_t { kField, kIndex, kKey };
   Kind kind = Kind::kField;
-  std::string_view name = {};  ///< of a field or, as text, a key; valid during the call
+  std::string_view name = {};  ///< of a field (a literal of the program) or, as text, of a key
   std::size_t index = 0;       ///< among the fields, elements or entries
   /// Appends it to a path: "layers" + 2 is "layers.2". A dot or backslash in a key gets a backslash before it, so paths are unique.
   void append_to(std::string& path) const;
@@ -71,22 +76,24 @@ struct WEFT_API PathStep {
 class WEFT_API TreeLeaf {
  public:
   enum class Kind : std::uint8_t { kVariable, kTensor, kHost };
-  Kind kind() const;
+  Kind kind() const {
+    using Form = detail::LeafForm;
+    return type_->form == Form::kVariable ? Kind::kVariable : type_->form == Form::kTensor ? Kind::kTensor : Kind::kHost;
+  }
   bool writable() const { return writable_; }  ///< neither the tree nor the field is const
   /// The value itself if it is exactly a T, else null. A T that is not const asks for writing: null unless writable().
   template <class T>
   T* as() const {
-    return (writable_ || std::is_const_v<T>) && is(typeid(T)) ? static_cast<T*>(at_) : nullptr;
+    return (writable_ || std::is_const_v<T>) && type() == typeid(T) ? static_cast<T*>(at_) : nullptr;
   }
-  const std::type_info& type() const;
-  /// A host value as bytes, equal for equal values: its representation, the characters of text, the sizes of a Shape. Else empty.
+  const std::type_info& type() const { return type_->type; }
+  /// What makes a host value, without padding: its representation, the characters of text, the sizes of a Shape. Else empty.
   std::span<const std::byte> bytes() const;
   std::string str() const;  ///< a host value as text, else dtype and shape
 
   TreeLeaf(void* at, const detail::LeafType& type, bool writable) : at_(at), type_(&type), writable_(writable) {}
 
  private:
-  bool is(const std::type_info& type) const { return this->type() == type; }
   void* at_;
   const detail::LeafType* type_;
   bool writable_;
@@ -104,7 +111,7 @@ class WEFT_API TreeWalker {
   TreeWalker(const TreeWalker&) = delete;
   TreeWalker& operator=(const TreeWalker&) = delete;
 
-  virtual void enter(const PathStep& step);  ///< what follows until the `leave` that belongs to it lies below this step
+  virtual void enter(const PathStep& step);  ///< what follows lies below this step, which lives until the `leave` that belongs to it
   virtual void leave();
   virtual void leaf(const TreeLeaf& leaf) = 0;
   virtual void holds(Holds what, std::size_t n);
@@ -119,12 +126,6 @@ class WEFT_API TreeWalker {
 
 namespace detail {
 
-enum class LeafForm : std::uint8_t { kNone, kVariable, kTensor, kSigned, kUnsigned, kBoolean, kFloating, kHalf, kBrain, kText, kShape };
-struct LeafType {
-  const std::type_info& type;
-  LeafForm form;
-  std::size_t size;  // of the bytes that make the value
-};
 template <class T>
 consteval LeafForm leaf_form() {
   if constexpr (std::is_same_v<T, Variable>) return LeafForm::kVariable;
@@ -144,11 +145,10 @@ concept IsLeaf = leaf_form<T>() != LeafForm::kNone;
 template <class T>  // the 80-bit long double of x86 has padding, which is no part of its value
 inline constexpr LeafType kLeafType{typeid(T), leaf_form<T>(), std::is_same_v<T, long double> && __LDBL_MANT_DIG__ == 64 ? 10 : sizeof(T)};
 
-/// A member of a struct, bound and without its type. One that is not walked has no function.
-struct Member {
-  void* at;
+/// What a walk has to know of a member's type. One that is not walked has no function.
+struct MemberType {
   WalkFn walk;
-  bool writable;
+  bool is_const;
 };
 
 /// Where a walk stands. Loops and bookkeeping are here, out of the templates.
@@ -160,12 +160,12 @@ struct WEFT_API Cursor {
   template <class T>
   Cursor below() const { return {walker, writable && !std::is_const_v<T>}; }  // at a part that was declared as T
   void leaf(void* at, const LeafType& type) const { walker.leaf(TreeLeaf(at, type, writable)); }
-  void members(void* object, WalkFn type, const std::string_view* names, const Member* list, std::size_t count) const;
+  void members(void* object, WalkFn type, const std::string_view* names, const MemberType* types, void* const* at, std::size_t count) const;
   void elements(const void* first, std::size_t stride, std::size_t count, WalkFn walk) const;
   void size(std::size_t count) const { walker.holds(TreeWalker::Holds::kElements, count); }
   void entry(std::string_view key, std::size_t index, void* value, WalkFn walk) const;
   void entry(std::int64_t key, bool wide, std::size_t index, void* value, WalkFn walk) const;  // wide: the bits of an unsigned number
-  void parts(const Member* list, std::size_t count) const;  // of a tuple
+  void parts(const MemberType* types, void* const* at, std::size_t count) const;               // of a tuple
   void optional(const void* value, WalkFn walk) const;                                         // null: empty
   void pointee(const void* object, bool is_const, WalkFn walk) const;
 };
@@ -187,17 +187,15 @@ template <class T>
 inline constexpr WalkFn kWalk = &walk_erased<std::remove_cv_t<T>>;
 
 template <class F>
-Member member(F& field) {
-  return {address(field), kWalk<F>, !std::is_const_v<F>};
-}
+struct member {
+  using stored = F;
+  static constexpr MemberType type{kWalk<F>, std::is_const_v<F>};
+};
 template <class F>
-Member member(Untracked<F>&&) {
-  return {nullptr, nullptr, false};
-}
-template <class F>
-struct stored_as { using type = F; };
-template <class F>
-struct stored_as<Untracked<F>> { using type = F; };
+struct member<Untracked<F>> {
+  using stored = F;
+  static constexpr MemberType type{nullptr, false};
+};
 
 // Lays the members out one after the other: a class that is larger has others, too. (Those that fit into padding go unseen, and a type
 // with a stricter alignment than the standard's says nothing.)
@@ -211,7 +209,7 @@ consteval bool fills() {
 
 template <class T, class... F>
 void walk_fields(Cursor at, T& object, std::string_view list, F&&... field) {
-  static_assert(fills<T, typename stored_as<std::remove_reference_t<F>>::type...>(),
+  static_assert(fills<T, typename member<std::remove_reference_t<F>>::stored...>(),
                 "WEFT_FIELDS must name all members of this class in the order of their declaration; "
                 "write untracked(member) for one that is no state.");
   if constexpr (std::is_polymorphic_v<T>) {
@@ -222,8 +220,9 @@ void walk_fields(Cursor at, T& object, std::string_view list, F&&... field) {
     names_from_list(list, split.data(), split.size());
     return split;
   }();
-  const std::array<Member, sizeof...(F)> members{member(std::forward<F>(field))...};
-  at.members(address(object), kWalk<T>, names.data(), members.data(), members.size());
+  static constexpr std::array<MemberType, sizeof...(F)> types{member<std::remove_reference_t<F>>::type...};
+  const std::array<void*, sizeof...(F)> members{detail::address(field)...};
+  at.members(detail::address(object), kWalk<T>, names.data(), types.data(), members.data(), members.size());
 }
 }  // namespace detail
 

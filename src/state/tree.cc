@@ -3,81 +3,10 @@
 #include <algorithm>
 
 #include "state/transaction.h"
+#include "state/variable_index.h"
 
 namespace weft::inline v0 {
 namespace detail {
-namespace {
-
-constexpr std::size_t kListedPaths = 8;  // so many of them in the message about an unknown one
-
-// Slot ids count up: multiplying spreads neighbours.
-std::size_t hash_of(std::uint64_t id) { return static_cast<std::size_t>((id * 0x9E3779B97F4A7C15u) >> 32); }
-
-}  // namespace
-
-bool VariableIndex::add(std::uint64_t id, std::string_view path) {
-  if (2 * (ids_.size() + 1) > table_.size()) grow();
-  const std::size_t mask = table_.size() - 1;
-  std::size_t slot = hash_of(id) & mask;
-  for (; table_[slot] >= 0; slot = (slot + 1) & mask) {
-    if (ids_[static_cast<std::size_t>(table_[slot])] == id) return false;
-  }
-  paths_ += path;
-  ends_.push_back(paths_.size());
-  ids_.push_back(id);
-  table_[slot] = static_cast<std::int32_t>(ids_.size() - 1);
-  return true;
-}
-
-void VariableIndex::grow() {
-  std::vector<std::int32_t> table(std::max<std::size_t>(64, 2 * table_.size()), -1);
-  const std::size_t mask = table.size() - 1;
-  for (std::size_t i = 0; i < ids_.size(); ++i) {
-    std::size_t slot = hash_of(ids_[i]) & mask;
-    while (table[slot] >= 0) slot = (slot + 1) & mask;
-    table[slot] = static_cast<std::int32_t>(i);
-  }
-  table_ = std::move(table);
-}
-
-std::ptrdiff_t VariableIndex::find(std::uint64_t id) const {
-  if (table_.empty()) return -1;
-  const std::size_t mask = table_.size() - 1;
-  for (std::size_t slot = hash_of(id) & mask; table_[slot] >= 0; slot = (slot + 1) & mask) {
-    if (ids_[static_cast<std::size_t>(table_[slot])] == id) return table_[slot];
-  }
-  return -1;
-}
-
-std::ptrdiff_t VariableIndex::find(std::string_view path) const {
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (this->path(i) == path) return static_cast<std::ptrdiff_t>(i);
-  }
-  return -1;
-}
-
-std::size_t VariableIndex::at(const Variable& variable, const char* what) const {
-  const std::ptrdiff_t found = find(variable.id());
-  if (found >= 0) return static_cast<std::size_t>(found);
-  throw ValueError(what, variable.slot()->title() + " is not among the " + std::to_string(size()) +
-                   " Variables here; ask with contains, or take a tree that holds it.", Location());
-}
-
-std::size_t VariableIndex::at(std::string_view path, const char* what, Location at) const {
-  const std::ptrdiff_t found = find(path);
-  if (found >= 0) return static_cast<std::size_t>(found);
-  std::string known;
-  for (std::size_t i = 0; i < std::min(size(), kListedPaths); ++i) known += (i == 0 ? "\"" : ", \"") + std::string(this->path(i)) + '"';
-  if (size() > kListedPaths) known += " and " + std::to_string(size() - kListedPaths) + " more";
-  throw ValueError(what, "there is no entry \"" + std::string(path) + "\"; " + (size() == 0 ? "there are none at all." : "there are " + known + "."), at);
-}
-
-void VariableIndex::check_count(std::size_t values, std::size_t variables, const char* what) {
-  if (values != variables)
-    throw ValueError(what, std::to_string(values) + " values cannot stand for " + std::to_string(variables) + " Variables; give one for each.", Location());
-}
-
-// --- walks ---
 
 void PathWalker::enter(const PathStep& step) {
   lengths_.push_back(path_.size());
@@ -91,55 +20,80 @@ void PathWalker::leave() {
 
 namespace {
 
-class Collector final : public PathWalker {
+/// Finds Variables, each once. They are borrowed from the tree.
+class Collector final : public TreeWalker {
  public:
-  Collector(Which which, bool with_paths) : which_(which), with_paths_(with_paths) {}
-  void enter(const PathStep& step) override {
-    if (with_paths_) PathWalker::enter(step);
+  Collector(void* tree, WalkFn walk, Which which, bool with_paths) : which_(which), with_paths_(with_paths) {
+    Cursor::begin(*this, tree, false, walk);
   }
+  void enter(const PathStep& step) override { steps_.push_back({&step, 0}); }
   void leave() override {
-    if (with_paths_) PathWalker::leave();
+    steps_.pop_back();
+    added_ = std::min(added_, steps_.size());
   }
   void leaf(const TreeLeaf& leaf) override {
+    if (leaf.kind() != TreeLeaf::Kind::kVariable) return;
     const auto* variable = leaf.as<const Variable>();
-    if (variable == nullptr || (which_ == Which::kTrainable && !variable->trainable())) return;
-    if (index.add(variable->id(), path())) found.push_back(*variable);
+    const Slot& slot = *variable->slot();
+    if (which_ == Which::kTrainable && !slot.options.trainable) return;
+    if (!index->add(slot.id)) return;
+    found.push_back(variable);
+    if (with_paths_) index->add_place(add_steps());
   }
 
-  VariableIndex index;
-  std::vector<Variable> found;
+  std::shared_ptr<VariableIndex> index = std::make_shared<VariableIndex>();
+  std::vector<const Variable*> found;
 
  private:
+  // Steps are added to the index when they lead to a Variable: those of host values never do.
+  std::uint32_t add_steps() {
+    std::uint32_t last = added_ == 0 ? VariableIndex::kRoot : steps_[added_ - 1].number;
+    for (; added_ < steps_.size(); ++added_) last = steps_[added_].number = index->add_step(last, *steps_[added_].step);
+    return last;
+  }
+  struct Entered {
+    const PathStep* step;
+    std::uint32_t number;  // in the index, once it is there
+  };
   const Which which_;
   const bool with_paths_;
+  std::vector<Entered> steps_;
+  std::size_t added_ = 0;  // so many of the steps are in the index
 };
+
+std::vector<Variable> copies(const std::vector<const Variable*>& found) {
+  std::vector<Variable> result;
+  result.reserve(found.size());
+  for (const Variable* variable : found) result.push_back(*variable);
+  return result;
+}
+
+std::vector<Tensor> values_of(const std::vector<SlotRef>& slots) {
+  std::vector<Tensor> values(slots.size());
+  read_together(slots, values);
+  return values;
+}
 
 }  // namespace
 
 NamedVariables named_variables(void* tree, WalkFn walk, Which which) {
-  Collector collector(which, true);
-  Cursor::begin(collector, tree, false, walk);
-  return {std::make_shared<const VariableIndex>(std::move(collector.index)), std::move(collector.found)};
+  const Collector collector(tree, walk, which, true);
+  return {collector.index, copies(collector.found)};
 }
 
-std::vector<Variable> variables(void* tree, WalkFn walk, Which which) {
-  Collector collector(which, false);
-  Cursor::begin(collector, tree, false, walk);
-  return std::move(collector.found);
-}
+std::vector<Variable> variables(void* tree, WalkFn walk, Which which) { return copies(Collector(tree, walk, which, false).found); }
 
-Snapshot snapshot(const NamedVariables& variables) {
+Snapshot snapshot(void* tree, WalkFn walk) {
+  const Collector collector(tree, walk, Which::kAll, true);
   std::vector<SlotRef> slots;
-  slots.reserve(variables.size());
-  for (const Variable& variable : variables.values()) slots.push_back(variable.slot());
-  std::vector<Tensor> values(slots.size());
-  read_together(slots, values);
-  return variables.with(std::move(values));
+  slots.reserve(collector.found.size());
+  for (const Variable* variable : collector.found) slots.push_back(variable->slot());
+  return {collector.index, values_of(slots)};
 }
 
 TreeSummary summary(const NamedVariables& variables) {
   TreeSummary summary;
-  const Snapshot values = snapshot(variables);
+  const Snapshot values = weft::snapshot(variables);
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables.values()[i];
     const Tensor& value = values.values()[i];
@@ -156,28 +110,28 @@ TreeSummary summary(const NamedVariables& variables) {
 
 }  // namespace detail
 
+Snapshot snapshot(const NamedVariables& variables) {
+  std::vector<SlotRef> slots;
+  for (const Variable& variable : variables.values()) slots.push_back(variable.slot());
+  return variables.with(detail::values_of(slots));
+}
+
 std::string TreeSummary::str() const {
-  struct Line {
-    std::string path, spec, trainable, bytes;
-  };
-  std::vector<Line> lines = {{"path", "spec", "trainable", "bytes"}};
+  const auto count = [](std::int64_t n) { return std::to_string(n) + " elements"; };
+  std::vector<std::array<std::string, 4>> lines = {{"path", "spec", "trainable", "bytes"}};
   for (const Row& row : rows) lines.push_back({row.path, row.spec.str(), row.trainable ? "yes" : "no", std::to_string(row.bytes)});
-  lines.push_back({"total", std::to_string(elements) + " elements", std::to_string(trainable_elements) + " elements", std::to_string(bytes)});
-  std::size_t path = 0, spec = 0, trainable = 0, size = 0;
-  for (const Line& line : lines) {
-    path = std::max(path, line.path.size());
-    spec = std::max(spec, line.spec.size());
-    trainable = std::max(trainable, line.trainable.size());
-    size = std::max(size, line.bytes.size());
+  lines.push_back({"total", count(elements), count(trainable_elements), std::to_string(bytes)});
+  std::array<std::size_t, 4> widths{};
+  for (const auto& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
   }
-  const auto padded = [](const std::string& text, std::size_t width, bool right = false) {
-    const std::string blanks(width - text.size(), ' ');
-    return right ? blanks + text : text + blanks;
-  };
   std::string out;
-  for (const Line& line : lines) {
+  for (const auto& line : lines) {
     if (!out.empty()) out += '\n';
-    out += padded(line.path, path) + "  " + padded(line.spec, spec) + "  " + padded(line.trainable, trainable) + "  " + padded(line.bytes, size, true);
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const std::string blanks(widths[i] - line[i].size(), ' ');
+      out += i == 3 ? blanks + line[i] : line[i] + blanks + "  ";  // numbers stand to the right
+    }
   }
   return out;
 }

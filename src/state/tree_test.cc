@@ -147,7 +147,6 @@ TEST(Snapshot, NamesWhatIsNotThere) {
   EXPECT_EQ(value_error([&] { now[Variable(1.f, {.name = "stranger"})]; }),
             "snapshot: Variable \"stranger\" is not among the 7 Variables here; ask with contains, or take a tree that holds it.");
   EXPECT_EQ(value_error([&] { Snapshot().at("x"); }), "snapshot: there is no entry \"x\"; there are none at all.");
-  EXPECT_EQ(value_error([&] { snapshot(std::vector<Variable>(12, Variable{1.f})).at("x"); }), "snapshot: there is no entry \"x\"; there are \"0\".");
   std::vector<Variable> many;
   for (int i = 0; i < 10; ++i) many.emplace_back(i);
   EXPECT_EQ(value_error([&] { snapshot(many).at("x"); }),
@@ -207,7 +206,8 @@ TEST(Gradients, AreFoundByVariableAndPath) {
   EXPECT_TRUE(grads.at("layers.2.bias").present());
   EXPECT_EQ(value_error([&] { grads[net.hparams.lr_param]; }),
             "gradients: Variable \"lr\" is not among the 6 Variables here; ask with contains, or take a tree that holds it.");
-  EXPECT_EQ(value_error([&] { sources.with(std::vector<Grad>(5)); }), "gradients: 5 values cannot stand for 6 Variables; give one for each.");
+  EXPECT_EQ(value_error([&] { sources.with(std::vector<Grad>(5)); }),
+            "gradients: 5 values cannot stand for 6 Variables; give one for each.");
 }
 
 // --- summaries ---

@@ -62,13 +62,6 @@ void PathStep::append_to(std::string& path) const {
 
 // --- leaves ---
 
-TreeLeaf::Kind TreeLeaf::kind() const {
-  using detail::LeafForm;
-  return type_->form == LeafForm::kVariable ? Kind::kVariable : type_->form == LeafForm::kTensor ? Kind::kTensor : Kind::kHost;
-}
-
-const std::type_info& TreeLeaf::type() const { return type_->type; }
-
 std::span<const std::byte> TreeLeaf::bytes() const {
   using detail::LeafForm;
   switch (type_->form) {
@@ -155,9 +148,8 @@ void names_from_list(std::string_view list, std::string_view* names, std::size_t
 }
 
 void fail_hidden_class(const std::type_info& real, const std::type_info& walked) {
-  const std::string derived = readable(real), base = readable(walked);
-  throw StateError("walk", "an object of class " + derived + " is walked as its base " + base + ", which does not know its fields; give " +
-                   base + " WEFT_VIRTUAL_FIELDS(...) and " + derived + " WEFT_FIELDS(...).", Location());
+  throw StateError("walk", "an object of class " + readable(real) + " is walked as its base " + readable(walked) + ", which does not know "
+                   "its fields; give it a WEFT_FIELDS of its own, and the base whose pointers are walked WEFT_VIRTUAL_FIELDS.", Location());
 }
 
 void Cursor::begin(TreeWalker& walker, void* tree, bool writable, WalkFn walk) {
@@ -166,24 +158,28 @@ void Cursor::begin(TreeWalker& walker, void* tree, bool writable, WalkFn walk) {
   walk({walker, writable}, tree);
 }
 
-void Cursor::members(void* object, WalkFn type, const std::string_view* names, const Member* list, std::size_t count) const {
+void Cursor::members(void* object, WalkFn type, const std::string_view* names, const MemberType* types, void* const* at,
+                     std::size_t count) const {
   auto& around = walker.met_->around;
   if (around.size() == kDeepest)
-    throw ValueError("walk", "more than " + std::to_string(kDeepest) + " structs lie inside each other; hold a long chain in a std::vector.", Location());
+    throw ValueError("walk", "more than " + std::to_string(kDeepest) + " structs lie inside each other; "
+                     "hold a long chain in a std::vector.", Location());
   around.push_back({object, type});
   for (std::size_t i = 0; i < count; ++i) {
-    if (list[i].walk == nullptr) continue;
-    walker.enter({PathStep::Kind::kField, names[i], i});
-    list[i].walk({walker, writable && list[i].writable}, list[i].at);
+    if (types[i].walk == nullptr) continue;
+    const PathStep step{PathStep::Kind::kField, names[i], i};
+    walker.enter(step);
+    types[i].walk({walker, writable && !types[i].is_const}, at[i]);
     walker.leave();
   }
   around.pop_back();
 }
 
-void Cursor::parts(const Member* list, std::size_t count) const {
+void Cursor::parts(const MemberType* types, void* const* at, std::size_t count) const {
   for (std::size_t i = 0; i < count; ++i) {
-    walker.enter({PathStep::Kind::kIndex, {}, i});
-    list[i].walk({walker, writable && list[i].writable}, list[i].at);
+    const PathStep step{PathStep::Kind::kIndex, {}, i};
+    walker.enter(step);
+    types[i].walk({walker, writable && !types[i].is_const}, at[i]);
     walker.leave();
   }
 }
@@ -192,14 +188,16 @@ void Cursor::elements(const void* first, std::size_t stride, std::size_t count, 
   size(count);
   char* at = static_cast<char*>(const_cast<void*>(first));
   for (std::size_t i = 0; i < count; ++i, at += stride) {
-    walker.enter({PathStep::Kind::kIndex, {}, i});
+    const PathStep step{PathStep::Kind::kIndex, {}, i};
+    walker.enter(step);
     walk(*this, at);
     walker.leave();
   }
 }
 
 void Cursor::entry(std::string_view key, std::size_t index, void* value, WalkFn walk) const {
-  walker.enter({PathStep::Kind::kKey, key, index});
+  const PathStep step{PathStep::Kind::kKey, key, index};
+  walker.enter(step);
   walk(*this, value);
   walker.leave();
 }

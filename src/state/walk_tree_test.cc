@@ -3,9 +3,7 @@
 
 #include <functional>
 #include <limits>
-#include <list>
 #include <mutex>
-#include <unordered_map>
 
 #include <weft/tree.h>
 
@@ -85,7 +83,8 @@ TEST(Walk, ShowsHostLeaves) {
     Spec spec = {f32, {4}};
   } host;
   EXPECT_EQ(log_of(host),
-            ".flag(true).letter(97).small(-3).middle(-300).count(7).wide(-5).byte(200).huge(18446744073709551615).rate(0.1).precise(0.1).more(0.5)"
+            ".flag(true).letter(97).small(-3).middle(-300).count(7).wide(-5).byte(200).huge(18446744073709551615)"
+            ".rate(0.1).precise(0.1).more(0.5)"
             ".half(1.5).brain(2.5).mode(3).name(\"adam\").shape([2,3]).dtype(1).spec(.dtype(0).shape([4]))");
 }
 
@@ -125,8 +124,9 @@ TEST(Walk, KeepsConst) {
     std::vector<Inner> list{1};
   } outer;
   outer.pointer = &outer.free;
-  const char* text = ".free(.a(1).b(const 2)).fixed(.a(const 1).b(const 2)).pointer(something .a(const 1).b(const 2)).list(elements1 #0(.a(1).b(const 2)))";
-  EXPECT_EQ(log_of(outer), text);
+  EXPECT_EQ(log_of(outer),
+            ".free(.a(1).b(const 2)).fixed(.a(const 1).b(const 2)).pointer(something .a(const 1).b(const 2))"
+            ".list(elements1 #0(.a(1).b(const 2)))");
   EXPECT_EQ(log_of(std::as_const(outer.free)), ".a(const 1).b(const 2)");
   visit(std::as_const(outer), [](std::string_view path, const TreeLeaf& leaf) {
     EXPECT_EQ(leaf.as<int>(), nullptr) << path;
@@ -262,30 +262,31 @@ TEST(Walk, TakesAnyPlainStruct) {
     int method() const { return _x1; }
   };
   EXPECT_EQ(paths_of(Local{}),
-            "nested.first_one.first_one nested.first_one.second_one nested.second_one.first_one nested.second_one.second_one fixed.n größe _x1");
+            "nested.first_one.first_one nested.first_one.second_one nested.second_one.first_one nested.second_one.second_one "
+            "fixed.n größe _x1");
   EXPECT_EQ(log_of(Empty{}), "");
 }
 
 struct Wide64 {
-  int a00, a01, a02, a03, a04, a05, a06, a07, a08, a09, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31;
-  int b00, b01, b02, b03, b04, b05, b06, b07, b08, b09, b10, b11, b12, b13, b14, b15, b16, b17, b18, b19, b20, b21, b22, b23, b24, b25, b26, b27, b28, b29, b30, b31;
+  int a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, d0, d1;
+  int d2, d3, d4, d5, d6, d7, d8, d9, e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, g0, g1, g2, g3;
 };
 struct Wide66 {
   Wide64 wide;
-  int a00, a01, a02, a03, a04, a05, a06, a07, a08, a09, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31;
-  int b00, b01, b02, b03, b04, b05, b06, b07, b08, b09, b10, b11, b12, b13, b14, b15, b16, b17, b18, b19, b20, b21, b22, b23, b24, b25, b26, b27, b28, b29, b30, b31;
+  int a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, d0, d1;
+  int d2, d3, d4, d5, d6, d7, d8, d9, e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, g0, g1, g2, g3;
   int last;
-  WEFT_FIELDS(wide, a00, a01, a02, a03, a04, a05, a06, a07, a08, a09, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25,
-              a26, a27, a28, a29, a30, a31, b00, b01, b02, b03, b04, b05, b06, b07, b08, b09, b10, b11, b12, b13, b14, b15, b16, b17, b18, b19, b20, b21,
-              b22, b23, b24, b25, b26, b27, b28, b29, b30, b31, last)
+  WEFT_FIELDS(wide, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9,
+              d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9,
+              g0, g1, g2, g3, last)
 };
 
 TEST(Walk, TakesSixtyFourFieldsAndMoreThatAreListed) {
   const std::string of64 = paths_of(Wide64{}), of66 = paths_of(Wide66{});
   EXPECT_EQ(std::count(of64.begin(), of64.end(), ' '), 63);
-  EXPECT_EQ(of64.substr(of64.size() - 11), "b29 b30 b31");
+  EXPECT_EQ(of64.substr(of64.size() - 8), "g1 g2 g3");
   EXPECT_EQ(std::count(of66.begin(), of66.end(), ' '), 64 + 65 - 1);
-  EXPECT_EQ(of66.substr(of66.size() - 8), "b31 last");
+  EXPECT_EQ(of66.substr(of66.size() - 7), "g3 last");
 }
 
 // --- lists of fields ---
@@ -385,9 +386,9 @@ TEST(Fields, OfDerivedObjectsAreFoundThroughBases) {
   EXPECT_EQ(paths_of(layers), "0.factor 1.by");
   layers.push_back(std::make_unique<Forgetful>());
   EXPECT_EQ(state_error([&] { paths_of(layers); }),
-            "walk: an object of class weft::(anonymous namespace)::Forgetful is walked as its base weft::(anonymous namespace)::Scale, which does not "
-            "know its fields; give weft::(anonymous namespace)::Scale WEFT_VIRTUAL_FIELDS(...) and weft::(anonymous namespace)::Forgetful "
-            "WEFT_FIELDS(...).");
+            "walk: an object of class weft::(anonymous namespace)::Forgetful is walked as its base weft::(anonymous namespace)::Scale, "
+            "which does not know its fields; give it a WEFT_FIELDS of its own, and the base whose pointers are walked "
+            "WEFT_VIRTUAL_FIELDS.");
   std::unique_ptr<Plain> plain = std::make_unique<Plain>();
   EXPECT_EQ(paths_of(plain), "n");
   plain = std::make_unique<Special>();

@@ -83,7 +83,7 @@ void refused() {
   variables(InheritsList());
 #endif
 
-// EXPECT(reference): the fields of this struct cannot be counted: a reference
+// EXPECT(reference): the fields of this struct cannot be counted, perhaps because one is a reference
 // EXPECT(reference): Reference
 #ifdef CASE_reference
   Variable v{1.f};
@@ -122,6 +122,11 @@ void refused() {
 // EXPECT(function_pointer): this pointer leads to no tree
 #ifdef CASE_function_pointer
   variables(&refused);
+#endif
+
+// EXPECT(array_pointer): this pointer leads to no tree
+#ifdef CASE_array_pointer
+  variables(std::make_unique<int[]>(3));
 #endif
 
 // EXPECT(bools): the elements of a std::vector<bool> have no address; use std::vector<std::uint8_t>
