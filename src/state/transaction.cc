@@ -64,7 +64,7 @@ void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
   }
   SmallVector<Slot*, 16> order;
   for (const SlotRef& slot : slots) order.push_back(slot.get());
-  std::sort(order.begin(), order.end(), by_id);
+  if (!std::is_sorted(order.begin(), order.end(), by_id)) std::sort(order.begin(), order.end(), by_id);  // trees are made in order
   std::vector<Tensor> old(slots.size());  // what stood in `values` must not die under the locks
   const auto is_first = [&](std::size_t i) { return i == 0 || order[i] != order[i - 1]; };
   for (std::size_t i = 0; i < order.size(); ++i)
