@@ -83,12 +83,19 @@ class Central {
   void* take(int c);
   void put(int c, void* start);
   std::int64_t trim(std::int64_t down_to);
+  void give_back(int c, void* start) {
+    to_system(start, size_of_class(c));
+    held.fetch_sub(static_cast<std::int64_t>(size_of_class(c)), std::memory_order_relaxed);
+  }
   void count_use(std::int64_t bytes) {
     const std::int64_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     for (std::int64_t most = peak.load(std::memory_order_relaxed); now > most && !peak.compare_exchange_weak(most, now, std::memory_order_relaxed);) {}
   }
 
-  std::atomic<std::int64_t> in_use = 0, peak = 0, cached = 0;
+  std::int64_t cached() const { return held.load(std::memory_order_relaxed) - in_use.load(std::memory_order_relaxed); }
+
+  // What came from the system, and the part of it that is not free. A small block that changes hands within its thread changes only in_use.
+  std::atomic<std::int64_t> held = 0, in_use = 0, peak = 0;
   std::atomic<std::int64_t> limit = physical_bytes() / 2;
 
  private:
@@ -103,20 +110,18 @@ void* Central::take(int c) {
   if (free_[c].empty()) return nullptr;
   void* start = free_[c].back();
   free_[c].pop_back();
-  cached.fetch_sub(static_cast<std::int64_t>(size_of_class(c)), std::memory_order_relaxed);
   return start;
 }
 
+// REQUIRES: the block is no longer counted as in use.
 void Central::put(int c, void* start) {
-  const auto bytes = static_cast<std::int64_t>(size_of_class(c));
-  if (kCaches && cached.load(std::memory_order_relaxed) + bytes <= limit.load(std::memory_order_relaxed)) try {
+  if (kCaches && cached() <= limit.load(std::memory_order_relaxed)) try {
     const std::lock_guard lock(mutex_);
     free_[c].push_back(start);
-    cached.fetch_add(bytes, std::memory_order_relaxed);
     return;
   } catch (const std::bad_alloc&) {  // no room for the note that it is free
   }
-  to_system(start, size_of_class(c));
+  give_back(c, start);
 }
 
 // The largest blocks go first.
@@ -124,10 +129,9 @@ std::int64_t Central::trim(std::int64_t down_to) {
   const std::lock_guard lock(mutex_);
   std::int64_t freed = 0;
   for (int c = kClasses - 1; c >= 0; --c)
-    while (!free_[c].empty() && cached.load(std::memory_order_relaxed) > down_to) {
-      to_system(free_[c].back(), size_of_class(c));
+    while (!free_[c].empty() && cached() > down_to) {
+      give_back(c, free_[c].back());
       free_[c].pop_back();
-      cached.fetch_sub(static_cast<std::int64_t>(size_of_class(c)), std::memory_order_relaxed);
       freed += static_cast<std::int64_t>(size_of_class(c));
     }
   return freed;
@@ -145,13 +149,11 @@ struct ThreadCache {
 __attribute__((tls_model("initial-exec"))) thread_local ThreadCache thread_cache{};
 
 void empty_thread_cache() {
-  for (void*& first : thread_cache.first)
-    while (first != nullptr) {
-      void* const start = first;
-      std::memcpy(&first, start, sizeof first);
-      std::free(start);
+  for (int c = 0; c < kSmallClasses; ++c)
+    while (void* const start = thread_cache.first[c]) {
+      std::memcpy(&thread_cache.first[c], start, sizeof start);
+      Central::get().give_back(c, start);
     }
-  Central::get().cached.fetch_sub(static_cast<std::int64_t>(thread_cache.bytes), std::memory_order_relaxed);
   thread_cache.bytes = 0;
 }
 
@@ -167,7 +169,6 @@ void* take_small(int c) {
   if (start == nullptr) return nullptr;
   std::memcpy(&thread_cache.first[c], start, sizeof start);
   thread_cache.bytes -= size_of_class(c);
-  Central::get().cached.fetch_sub(static_cast<std::int64_t>(size_of_class(c)), std::memory_order_relaxed);
   return start;
 }
 
@@ -175,7 +176,7 @@ void put_small(int c, void* start) {
   Central& central = Central::get();
   const std::size_t bytes = size_of_class(c);
   if (!kCaches || thread_cache.closed || thread_cache.bytes + bytes > kKeptByThread || central.limit.load(std::memory_order_relaxed) == 0)
-    return std::free(start);
+    return central.give_back(c, start);
   if (!thread_cache.watched) {
     static thread_local ThreadCloser closer;
     static_cast<void>(closer);
@@ -184,7 +185,6 @@ void put_small(int c, void* start) {
   std::memcpy(start, &thread_cache.first[c], sizeof start);
   thread_cache.first[c] = start;
   thread_cache.bytes += bytes;
-  central.cached.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -199,12 +199,13 @@ Block allocate_block(std::size_t bytes) {
   void* start = size <= kSmall ? take_small(c) : central.take(c);
   if (start == nullptr) {
     // A request beyond physical memory is refused here: an overcommitting kernel would grant it and kill the process at first use.
-    const auto more = [&] { return central.in_use.load() + central.cached.load() + static_cast<std::int64_t>(size) > physical_bytes(); };
+    const auto more = [&] { return central.held.load() + static_cast<std::int64_t>(size) > physical_bytes(); };
     if (more()) central.trim(0);
     if (more()) return {};
     start = from_system(size);
     if (start == nullptr && central.trim(0) > 0) start = from_system(size);
     if (start == nullptr) return {};
+    central.held.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
   }
   central.count_use(static_cast<std::int64_t>(size));
   return {start, c};
@@ -219,7 +220,7 @@ void free_block(Block block) {
 
 MemoryStats memory_stats() {
   const Central& central = Central::get();
-  return {central.in_use.load(), central.cached.load(), central.peak.load()};
+  return {central.in_use.load(), central.cached(), central.peak.load()};
 }
 
 void trim_memory() {
@@ -230,7 +231,7 @@ void trim_memory() {
 void set_memory_cache_limit(std::int64_t bytes, Location at) {
   if (bytes < 0) throw ValueError("set_memory_cache_limit", "bytes is " + std::to_string(bytes) + "; it must be 0 or more.", at);
   Central::get().limit.store(bytes);
-  if (bytes < Central::get().cached.load()) {
+  if (bytes < Central::get().cached()) {
     empty_thread_cache();
     Central::get().trim(bytes);
   }

@@ -94,13 +94,13 @@ void check_dtypes(const Call& call) {
   std::size_t first = call.inputs.size();
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Input& input = input_of(call.op, i);
-    const DType dtype = call.inputs[i].dtype();
+    const DType dtype = call.inputs[i].node()->spec.dtype;
     if (!(allowed(call.op, input) & bit(dtype)))
       throw DtypeError(call.op.name, argument(call, i) + " is " + call.inputs[i].spec().str() + "; it must be " +
                                          dtypes_text(allowed(call.op, input)) + ", cast it.", call.at);
     if (input.type != Input::Type::kCommon) continue;
     if (first == call.inputs.size()) first = i;
-    else if (call.inputs[first].dtype() != dtype)
+    else if (call.inputs[first].node()->spec.dtype != dtype)
       throw DtypeError(call.op.name, argument(call, first) + " is " + call.inputs[first].spec().str() + " and " + argument(call, i) + " is " +
                                          call.inputs[i].spec().str() + "; tensors of two dtypes never mix, cast one of them.", call.at);
   }
@@ -294,7 +294,7 @@ Specs check(const Call& call) {
   check_dtypes(call);
   for (std::size_t i = 0; i < call.op.attrs.size(); ++i) check_attr(call, call.op.attrs[i], call.attrs[i]);
   SmallVector<const Spec*, 4> specs;
-  for (const Tensor& input : call.inputs) specs.push_back(&input.spec());
+  for (const Tensor& input : call.inputs) specs.push_back(&input.node()->spec);
   Specs results = call.op.infer(Infer{{call.op, call.attrs, call.at}, specs});
   if (call.op.is(kView) && results[0].shape.known()) results[0].shape.num_elements();  // a view is never allocated, so nobody else would count
   return results;

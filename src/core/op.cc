@@ -30,21 +30,6 @@ Input::Input(const char* declaration) : name(declaration) {
   else throw InternalError("a row declares an input of unknown type: " + std::string(declaration));
 }
 
-DTypes allowed(const Op& op, const Input& input) {
-  switch (input.type) {
-    case Input::Type::kCommon: return op.dtypes;
-    case Input::Type::kIndex: return bit(i32) | bit(i64);
-    case Input::Type::kInt: return kInts;
-    case Input::Type::kBool: return bit(bool_);
-    case Input::Type::kAny: return kAnything;
-  }
-  return 0;
-}
-
-const Input& input_of(const Op& op, std::size_t i) {
-  return op.inputs[std::min(i, op.inputs.size() - 1)];
-}
-
 namespace {
 
 std::string argument_name(const Op& op, std::size_t i) {
@@ -56,9 +41,7 @@ std::string argument_name(const Op& op, std::size_t i) {
 
 }  // namespace
 
-const Attr& OpArgs::attr(std::string_view name) const {
-  for (std::size_t i = 0; i < op.attrs.size(); ++i)  // mostly the very literal that the row was written with
-    if (op.attrs[i].name == name.data()) return attrs[i];
+const Attr& OpArgs::attr_spelled(std::string_view name) const {
   for (std::size_t i = 0; i < op.attrs.size(); ++i)
     if (op.attrs[i].name == name) return attrs[i];
   throw InternalError(std::string(op.name) + " reads an attribute its row does not declare: " + std::string(name));
@@ -101,14 +84,8 @@ Ints Infer::axes(std::string_view attr_name, int rank) const {
   return result;
 }
 
-void Infer::require_rank(std::size_t i, int wanted) const {
-  if (rank(i) != wanted)
-    shape_error(named(i) + " has rank " + std::to_string(rank(i)) + "; rank " + std::to_string(wanted) + " is needed.");
-}
-
-void Infer::require_rank_at_least(std::size_t i, int wanted) const {
-  if (rank(i) < wanted)
-    shape_error(named(i) + " has rank " + std::to_string(rank(i)) + "; rank " + std::to_string(wanted) + " or more is needed.");
+void Infer::refuse_rank(std::size_t i, int wanted, const char* or_more) const {
+  shape_error(named(i) + " has rank " + std::to_string(rank(i)) + "; rank " + std::to_string(wanted) + or_more + " is needed.");
 }
 
 void KernelCall::allocate(std::size_t i, Shape shape) {

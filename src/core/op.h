@@ -40,7 +40,6 @@ struct Input {
   bool list = false;  // "xs...": any number of tensors, the last input
   Input(const char* declaration);
 };
-DTypes allowed(const Op& op, const Input& input);
 
 /// The arguments of a call that every stage sees: attributes by name, and errors that carry op and source line.
 struct OpArgs {
@@ -48,7 +47,7 @@ struct OpArgs {
   AttrSpan attrs;
   Location at;
 
-  const Attr& attr(std::string_view name) const;  // REQUIRES: the row declares it
+  inline const Attr& attr(std::string_view name) const;  // REQUIRES: the row declares it
   bool has(std::string_view name) const { return !std::holds_alternative<std::monostate>(attr(name)); }
   bool flag(std::string_view name) const { return std::get<bool>(attr(name)); }
   std::int64_t integer(std::string_view name) const { return std::get<std::int64_t>(attr(name)); }
@@ -62,6 +61,9 @@ struct OpArgs {
   [[noreturn]] void dtype_error(const std::string& sentence) const;
   [[noreturn]] void index_error(const std::string& sentence) const;
   [[noreturn]] void value_error(const std::string& sentence) const;
+
+ private:
+  const Attr& attr_spelled(std::string_view name) const;
 };
 
 /// What `.infer` sees: Specs only, any size may be kUnknown. By then the number of inputs, their dtypes and the ranges of
@@ -81,8 +83,15 @@ struct Infer : OpArgs {
   int axis(std::string_view attr_name, int rank) const;
   /// The attribute as sorted distinct axes in [0, rank); all of them if it is none. Throws IndexError, ValueError.
   Ints axes(std::string_view attr_name, int rank) const;
-  void require_rank(std::size_t i, int rank) const;
-  void require_rank_at_least(std::size_t i, int rank) const;
+  void require_rank(std::size_t i, int wanted) const {
+    if (rank(i) != wanted) refuse_rank(i, wanted, "");
+  }
+  void require_rank_at_least(std::size_t i, int wanted) const {
+    if (rank(i) < wanted) refuse_rank(i, wanted, " or more");
+  }
+
+ private:
+  [[noreturn]] void refuse_rank(std::size_t i, int wanted, const char* or_more) const;
 };
 
 /// What `.kernel` sees: concrete inputs, and outputs that already have room (unless the row is kValueShape).
@@ -199,6 +208,23 @@ struct Op {
 };
 
 /// The declared input that argument i belongs to.
-const Input& input_of(const Op& op, std::size_t i);
+inline const Input& input_of(const Op& op, std::size_t i) { return i < op.inputs.size() ? op.inputs[i] : op.inputs.back(); }
+
+inline DTypes allowed(const Op& op, const Input& input) {
+  switch (input.type) {
+    case Input::Type::kCommon: return op.dtypes;
+    case Input::Type::kIndex: return bit(i32) | bit(i64);
+    case Input::Type::kInt: return kInts;
+    case Input::Type::kBool: return bit(bool_);
+    case Input::Type::kAny: return kAnything;
+  }
+  return 0;
+}
+
+const Attr& OpArgs::attr(std::string_view name) const {
+  for (std::size_t i = 0; i < attrs.size(); ++i)  // mostly the very literal that the row was written with
+    if (op.attrs[i].name == name.data()) return attrs[i];
+  return attr_spelled(name);
+}
 
 }  // namespace weft::inline v0

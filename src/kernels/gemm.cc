@@ -220,7 +220,18 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
 }
 
 template <class T>
+[[gnu::noinline]] void general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
+
+// Products this small take little longer than the choice of how to do them, so the usual case of them comes first, and alone.
+template <class T>
 void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
+  if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && b.col == 1 && c.col == 1 && (a.col == 1 || a.row == 1))
+    return tiles.multiply(m, n, k, as_it_lies(a), {b.data, b.row, tiles.cols, false}, c.data, c.row, false);
+  general_gemm(tiles, m, n, k, a, b, c);
+}
+
+template <class T>
+void general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
   if (n == 1) c.col = 1;
   if (m == 1) c.row = n;
   if (c.col != 1 && c.row == 1) return float_gemm<T>(tiles, n, m, k, transposed(b), transposed(a), transposed(c));
@@ -230,13 +241,9 @@ void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const 
     return scatter(m, n, dense.get(), c);
   }
   if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && (a.col == 1 || a.row == 1)) {
-    RightBlock<T> right{b.data, b.row, tiles.cols, false};
-    const ScratchOf<T> packed(b.col == 1 ? 0 : round_up(n, tiles.cols) * k);
-    if (b.col != 1) {
-      tiles.pack_right(Stored::kAsComputed, b.data, b.col, b.row, n, k, packed.get());
-      right = {packed.get(), tiles.cols, tiles.cols * k, true};
-    }
-    return tiles.multiply(m, n, k, as_it_lies(a), right, c.data, c.row, false);
+    const ScratchOf<T> packed(round_up(n, tiles.cols) * k);
+    tiles.pack_right(Stored::kAsComputed, b.data, b.col, b.row, n, k, packed.get());
+    return tiles.multiply(m, n, k, as_it_lies(a), {packed.get(), tiles.cols, tiles.cols * k, true}, c.data, c.row, false);
   }
   if (m == 1 && (b.col == 1 || b.row == 1)) return vector_product(tiles, n, k, a.data, a.col, b, c.data, 1);
   if (n == 1 && (a.col == 1 || (a.row == 1 && c.row == 1))) return vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);

@@ -44,11 +44,16 @@ Specs infer_matmul(const Infer& in) {
     in.shape_error("cannot multiply " + in.named(0) + (s.ta ? " transposed" : "") + " by " + in.named(1) +
                    (s.tb ? " transposed" : "") + ": the inner sizes are " + std::to_string(s.k) + " and " +
                    std::to_string(s.k_of_b) + "; they must match.");
-  if (in.rank(0) == 2 && in.rank(1) == 2) return {{in.dtype(0), {s.m, s.n}}};
+  Specs specs;
+  if (in.rank(0) == 2 && in.rank(1) == 2) {
+    specs.emplace_back(in.dtype(0), Shape{s.m, s.n});
+    return specs;
+  }
   Shape result = infer::broadcast(in, batch_of(in.shape(0)), batch_of(in.shape(1)), {"the batch axes of ", 0}, {"those of ", 1});
   result.append(s.m);
   result.append(s.n);
-  return {{in.dtype(0), result}};
+  specs.emplace_back(in.dtype(0), std::move(result));
+  return specs;
 }
 
 void matmul_kernel(KernelCall& call) {
