@@ -38,11 +38,6 @@ class Interpreter {
   /// ends, or this call.
   static void retire(std::unique_ptr<Interpreter> interpreter);
 
- protected:
-  /// Hands a call to the interpreter below this one.
-  void delegate(Call call, Tensors& outputs);
-  bool retired() const { return left_.load(std::memory_order_relaxed); }
-
   /// Makes `interpreter` the top for a scope (null: eager).
   class Scope {
    public:
@@ -54,6 +49,11 @@ class Interpreter {
    private:
     Interpreter* before_;
   };
+
+ protected:
+  /// Hands a call to the interpreter below this one.
+  void delegate(Call call, Tensors& outputs);
+  bool retired() const { return left_.load(std::memory_order_relaxed); }
 
  private:
   struct EndOfThread;

@@ -43,6 +43,17 @@ Tensor make_tensor(Spec spec);
 Tensor make_view(const Tensor& of, Shape shape);
 /// A tensor that is only known by its Spec.
 Tensor make_symbolic(Spec spec, Location made_at);
+/// What a symbolic tensor stands for: a value of a trace. Traces are counted from 1; 0 belongs to none.
+struct Symbol {
+  std::uint64_t trace = 0;
+  std::uint32_t value = 0;
+};
+inline void set_symbol(const Tensor& t, Symbol symbol) { std::memcpy(t.node()->inline_data, &symbol, sizeof symbol); }  // REQUIRES: symbolic
+inline Symbol symbol_of(const Tensor& t) {                                                                              // REQUIRES: symbolic
+  Symbol symbol;
+  std::memcpy(&symbol, t.node()->inline_data, sizeof symbol);
+  return symbol;
+}
 /// `number` as a scalar of `dtype`; `fits` says whether that loses more than rounding (and then nothing is made).
 bool literal_fits(Literal number, DType dtype);
 Tensor make_scalar(Literal number, DType dtype);

@@ -121,6 +121,7 @@ Tensor make_symbolic(Spec spec, Location made_at) {
   Tensor result(new Node(std::move(spec)));
   result.node()->symbolic = true;
   result.node()->set_made_at(made_at);
+  set_symbol(result, {});
   return result;
 }
 

@@ -229,6 +229,11 @@ std::vector<Op> reduce() {
        .kernel = [](KernelCall& call) {
          const Shape &shape = call.shape(0), &like = call.shape(1);
          const int shift = shape.rank() - like.rank();
+         const std::int64_t count = shape.num_elements();
+         if (count > 0 && count == like.num_elements()) {  // nothing to add: a sum that begins with 0 would lose the sign of -0
+           std::memcpy(call.out<void>(), call.in<void>(0), static_cast<std::size_t>(count) * size_of(call.dtype()));
+           return;
+         }
          bool folded[kMaxRank];
          for (int axis = 0; axis < shape.rank(); ++axis) folded[axis] = axis < shift || like[axis - shift] == 1;
          kernels::fold(kernels::Fold::kSum, call.dtype(), kernels::plan_fold(shape.begin(), shape.rank(), folded), call.in<void>(0), call.out<void>());

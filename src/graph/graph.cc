@@ -1,0 +1,108 @@
+#include "graph/graph.h"
+
+namespace weft::inline v0 {
+namespace {
+
+std::string name_of_value(ValueId id) { return "%" + std::to_string(id); }
+
+std::string place(Location at) {
+  if (at.line == 0) return "";
+  const std::string_view path = at.file;
+  const auto slash = path.rfind('/');
+  return "   " + std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)) + ":" + std::to_string(at.line);
+}
+
+std::string call_text(const GraphNode& node) {
+  std::string text = std::string(node.op->name) + "(";
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) text += (i == 0 ? "" : ", ") + name_of_value(node.inputs[i]);
+  for (std::size_t i = 0; i < node.attrs.size(); ++i) {
+    const AttrDef& def = node.op->attrs[i];
+    if (node.attrs[i] == def.fallback && !def.required) continue;
+    text += (text.ends_with('(') ? "" : ", ") + std::string(def.name) + "=" + attr_text(def, node.attrs[i]);
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+ValueId Graph::add_input(Spec spec, Location at) {
+  const auto id = static_cast<ValueId>(values.size());
+  values.push_back({GraphValue::Kind::kInput, static_cast<std::uint32_t>(inputs.size()), std::move(spec), at});
+  inputs.push_back(id);
+  return id;
+}
+
+ValueId Graph::add_constant(Tensor value, const Op* used_by, Location at) {
+  const auto id = static_cast<ValueId>(values.size());
+  values.push_back({GraphValue::Kind::kConstant, static_cast<std::uint32_t>(constants.size()), value.spec(), at});
+  constants.push_back({std::move(value), used_by, at});
+  return id;
+}
+
+ValueId Graph::add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> given, const Specs& results, Location at) {
+  const auto first = static_cast<ValueId>(values.size());
+  for (const Spec& spec : results)
+    values.push_back({GraphValue::Kind::kResult, static_cast<std::uint32_t>(nodes.size()), spec, at});
+  nodes.push_back({&op, {attrs.begin(), attrs.end()}, {given.begin(), given.end()}, first, static_cast<std::uint32_t>(results.size()), at});
+  return first;
+}
+
+std::string Graph::str() const {
+  std::string text;
+  for (ValueId id : inputs) text += name_of_value(id) + " " + values[id].spec.str() + " = input" + place(values[id].made_at) + "\n";
+  for (std::size_t id = 0; id < values.size(); ++id) {
+    if (values[id].kind != GraphValue::Kind::kConstant) continue;
+    const GraphConstant& constant = constants[values[id].from];
+    const std::string shown = constant.value.size() <= 8 ? constant.value.str() : "...";
+    text += name_of_value(static_cast<ValueId>(id)) + " " + values[id].spec.str() + " = constant " + shown + place(constant.at) + "\n";
+  }
+  for (const GraphNode& node : nodes) {
+    for (std::uint32_t i = 0; i < node.count; ++i)
+      text += (i == 0 ? "" : ", ") + name_of_value(node.first + i) + " " + values[node.first + i].spec.str();
+    text += " = " + call_text(node) + place(node.at) + "\n";
+  }
+  text += "return";
+  for (std::size_t i = 0; i < outputs.size(); ++i) text += (i == 0 ? " " : ", ") + name_of_value(outputs[i]);
+  return text + "\n";
+}
+
+void verify(const Graph& graph, const char* after) {
+  const auto require = [&](bool holds, const char* what) {
+    if (!holds) throw InternalError(std::string("after ") + after + ": " + what);
+  };
+  using From = GraphValue::Kind;
+  std::vector<bool> exists(graph.values.size());
+  const auto here = [&](ValueId id) { return id < graph.values.size() && exists[id]; };
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ValueId id = graph.inputs[i];
+    require(id < graph.values.size() && graph.values[id].kind == From::kInput && graph.values[id].from == i, "an input is not its value");
+    exists[id] = true;
+  }
+  for (std::size_t id = 0; id < graph.values.size(); ++id) {
+    if (graph.values[id].kind != From::kConstant) continue;
+    require(graph.values[id].from < graph.constants.size(), "a constant does not exist");
+    require(graph.values[id].spec == graph.constants[graph.values[id].from].value.spec(), "a constant has another Spec than its value");
+    exists[id] = true;
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
+    SmallVector<const Spec*, 4> specs;
+    for (ValueId id : node.inputs) {
+      require(here(id), "a node reads what does not exist yet");
+      specs.push_back(&graph.values[id].spec);
+    }
+    require(node.attrs.size() == node.op->attrs.size(), "a node has other attributes than its row");
+    const Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
+    require(results.size() == node.count, "a node has another number of results than its row");
+    for (std::uint32_t i = 0; i < node.count; ++i) {
+      const ValueId id = node.first + i;
+      require(id < graph.values.size() && graph.values[id].kind == From::kResult && graph.values[id].from == n, "a result is not its node's");
+      require(!exists[id], "a value is made twice");
+      require(graph.values[id].spec == results[i], "a result has another Spec than its row infers");
+      exists[id] = true;
+    }
+  }
+  for (ValueId id : graph.outputs) require(here(id), "an output does not exist");
+}
+
+}  // namespace weft::inline v0

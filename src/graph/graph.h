@@ -1,0 +1,64 @@
+// Graph: a traced program. Pure calls of ops on values, in the order in which they were made.
+//
+// State is threaded, not ordered: what a program reads of a Variable is an input here, what it writes an output. So a graph has no handles
+// and no order but that of its data, and any two calls may change places unless one needs the other's result.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/apply.h"
+
+namespace weft::inline v0 {
+
+/// A value of a graph: its position in Graph::values.
+using ValueId = std::uint32_t;
+
+struct GraphValue {
+  enum class Kind : std::uint8_t { kInput, kConstant, kResult };
+  Kind kind;
+  std::uint32_t from;  // which input, constant or node it comes from
+  Spec spec;           // sizes may be unknown
+  Location made_at;
+};
+
+/// A call. Its results are the values [first, first + count).
+struct GraphNode {
+  const Op* op;
+  std::vector<Attr> attrs;
+  SmallVector<ValueId, 3> inputs;
+  ValueId first;
+  std::uint32_t count;
+  Location at;
+};
+
+/// A value that was known while tracing, and is part of the graph since.
+struct GraphConstant {
+  Tensor value;
+  const Op* used_by;  // first, and there
+  Location at;
+};
+
+/// Invariants (`verify` checks them):
+///   - a node reads only values that are inputs, constants, or results of nodes before it;
+///   - each value has exactly one place where it comes from, and that place knows it;
+///   - the Specs of a node's results are those that its row infers from its inputs.
+struct Graph {
+  std::vector<GraphValue> values;
+  std::vector<GraphNode> nodes;
+  std::vector<GraphConstant> constants;
+  std::vector<ValueId> inputs, outputs;
+
+  ValueId add_input(Spec spec, Location at);
+  ValueId add_constant(Tensor value, const Op* used_by, Location at);
+  /// The first of the results. The inputs are not checked against the row: the tracer has done so.
+  ValueId add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> inputs, const Specs& results, Location at);
+
+  /// One line for each input, constant and call: "%4 f32[3] = add(%1, %2)   net.cc:12".
+  std::string str() const;
+};
+
+/// Throws InternalError if an invariant does not hold; `after` says what has been done to the graph.
+void verify(const Graph& graph, const char* after);
+
+}  // namespace weft::inline v0

@@ -1,0 +1,227 @@
+#include "graph/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/convert.h"
+#include "core/strides.h"
+
+namespace weft::inline v0 {
+namespace {
+
+constexpr std::uint32_t kBefore = 0;  // inputs and constants are there before the first step, which has number 1
+constexpr std::size_t kLine = 64;
+constexpr std::int64_t kDirectLanes = 512;
+
+std::size_t bytes_of(const Spec& spec) { return static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype); }
+
+kernels::Half half_of(DType t) { return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo; }
+
+bool is_pointwise(const Op& op) { return static_cast<bool>(op.tile) && op.validate == nullptr; }
+
+// Places in the arena that nobody uses, by offset.
+class FreePlaces {
+ public:
+  std::size_t take(std::size_t bytes, std::size_t& end) {
+    auto best = free_.end();
+    for (auto it = free_.begin(); it != free_.end(); ++it)
+      if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
+    if (best == free_.end()) {
+      const std::size_t at = end;
+      end += bytes;
+      return at;
+    }
+    const auto [at, room] = *best;
+    free_.erase(best);
+    if (room > bytes) free_.emplace(at + bytes, room - bytes);
+    return at;
+  }
+  void give(std::size_t at, std::size_t bytes) {
+    auto next = free_.lower_bound(at);
+    if (next != free_.end() && at + bytes == next->first) {
+      bytes += next->second;
+      next = free_.erase(next);
+    }
+    if (next != free_.begin())
+      if (const auto before = std::prev(next); before->first + before->second == at) {
+        before->second += bytes;
+        return;
+      }
+    free_.emplace(at, bytes);
+  }
+
+ private:
+  std::map<std::size_t, std::size_t> free_;
+};
+
+}  // namespace
+
+bool Plan::possible(const Graph& graph) {
+  return std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode& node) { return node.op->is(kValueShape) || node.op->expand != nullptr; });
+}
+
+Plan::Plan(const Graph& graph, std::span<const Spec> inputs) : graph_(graph), values_(graph.values.size()) {
+  infer_all(inputs);
+  group_nodes();
+  find_places();
+  lay_out();
+  for (Step& step : steps_)
+    if (is_pointwise(*graph_.nodes[step.nodes[0]].op)) prepare_pointwise(step);
+}
+
+void Plan::infer_all(std::span<const Spec> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) values_[graph_.inputs[i]].spec = inputs[i];
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    values_[v].root = static_cast<ValueId>(v);
+    if (graph_.values[v].kind == GraphValue::Kind::kConstant) values_[v].spec = graph_.values[v].spec;
+  }
+  for (const GraphNode& node : graph_.nodes) {
+    SmallVector<const Spec*, 4> specs;
+    for (ValueId id : node.inputs) specs.push_back(&values_[id].spec);
+    Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
+    for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].spec = std::move(results[i]);
+    if (node.op->is(kView)) values_[node.first].root = values_[node.inputs[0]].root;
+  }
+}
+
+// The first step after which everything is there that the node reads.
+std::uint32_t Plan::ready_at(const GraphNode& node) const {
+  std::uint32_t at = kBefore;
+  for (ValueId id : node.inputs) at = std::max(at, values_[values_[id].root].made);
+  return at;
+}
+
+// Lanes must mean the same places: one shape, and no view of what the group itself makes.
+bool Plan::joins(const GraphNode& node, std::uint32_t step) const {
+  constexpr std::size_t kMost = 16;  // a group's slots, at most three for each call, stay within those of a tile program
+  const Step& group = steps_[step - 1];
+  const GraphNode& first = graph_.nodes[group.nodes[0]];
+  if (!is_pointwise(*first.op) || group.nodes.size() >= kMost || values_[first.first].spec.shape != values_[node.first].spec.shape) return false;
+  return std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return values_[id].root != id && values_[values_[id].root].made == step; });
+}
+
+void Plan::group_nodes() {
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const GraphNode& node = graph_.nodes[n];
+    if (node.op->is(kView)) continue;
+    std::uint32_t step = is_pointwise(*node.op) ? ready_at(node) : kBefore;
+    if (step == kBefore || !joins(node, step)) {
+      steps_.emplace_back();
+      step = static_cast<std::uint32_t>(steps_.size());
+    }
+    steps_[step - 1].nodes.push_back(static_cast<std::uint32_t>(n));
+    for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].made = values_[node.first + i].last = step;
+    for (ValueId id : node.inputs) {
+      Value& root = values_[values_[id].root];
+      root.last = std::max(root.last, step);
+    }
+  }
+}
+
+void Plan::find_places() {
+  std::vector<bool> read_elsewhere(values_.size());  // by another step than the one that makes it, or as a view
+  for (std::size_t s = 0; s < steps_.size(); ++s)
+    for (const std::uint32_t n : steps_[s].nodes)
+      for (ValueId id : graph_.nodes[n].inputs)
+        if (values_[values_[id].root].made != s + 1 || values_[id].root != id) read_elsewhere[values_[id].root] = true;
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) values_[graph_.inputs[i]].place = Place::kInput, values_[graph_.inputs[i]].at = i;
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const GraphValue& known = graph_.values[v];
+    if (known.kind == GraphValue::Kind::kConstant) values_[v].place = Place::kConstant, values_[v].at = known.from;
+    else if (known.kind == GraphValue::Kind::kResult && values_[v].root == v && (read_elsewhere[v] || !is_pointwise(*graph_.nodes[known.from].op)))
+      values_[v].place = Place::kArena;
+  }
+  for (ValueId id : graph_.outputs) {
+    Value& root = values_[values_[id].root];
+    if (root.place == Place::kInput || root.place == Place::kConstant || root.place == Place::kEscapes) continue;
+    root.place = Place::kEscapes;
+    root.at = escaping_.size();
+    escaping_.push_back(values_[id].root);
+  }
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const Place place = values_[values_[v].root].place;
+    if (place == Place::kInput || place == Place::kEscapes) bound_.push_back(static_cast<ValueId>(v));
+  }
+}
+
+void Plan::lay_out() {
+  FreePlaces free;
+  std::vector<std::vector<ValueId>> dying(steps_.size() + 1);
+  for (std::size_t s = 1; s <= steps_.size(); ++s) {
+    for (const std::uint32_t n : steps_[s - 1].nodes) {
+      const GraphNode& node = graph_.nodes[n];
+      for (std::uint32_t i = 0; i < node.count; ++i) {
+        Value& value = values_[node.first + i];
+        // A small group keeps what it makes inside for itself in the arena, too: it runs without tiles.
+        if (value.place == Place::kNone && value.root == node.first + i && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
+        if (value.place != Place::kArena) continue;
+        value.at = free.take((bytes_of(value.spec) + kLine - 1) / kLine * kLine, arena_);
+        dying[value.last].push_back(node.first + i);
+      }
+    }
+    for (ValueId id : dying[s]) free.give(values_[id].at, (bytes_of(values_[id].spec) + kLine - 1) / kLine * kLine);
+  }
+}
+
+void Plan::prepare_pointwise(Step& step) {
+  Pointwise made;
+  made.shape = values_[graph_.nodes[step.nodes[0]].first].spec.shape;
+  const std::int64_t lanes = made.shape.num_elements();
+  made.direct = lanes <= kDirectLanes;
+  struct Operand {
+    ValueId value;
+    std::int32_t param;
+  };
+  std::vector<Operand> operands;
+  std::map<ValueId, std::size_t> slot_of;  // among the operands: outside values first, so that they have the first slots
+  for (const std::uint32_t n : step.nodes) {
+    const GraphNode& node = graph_.nodes[n];
+    for (ValueId id : node.inputs) {
+      const bool inside = std::any_of(step.nodes.begin(), step.nodes.end(), [&](std::uint32_t m) { return graph_.nodes[m].first == id; });
+      if (!inside && slot_of.emplace(id, operands.size()).second) operands.push_back({id, -1});
+    }
+  }
+  std::vector<std::vector<std::uint8_t>> numbers(step.nodes.size());  // slots of real attributes
+  for (std::size_t k = 0; k < step.nodes.size(); ++k) {
+    const GraphNode& node = graph_.nodes[step.nodes[k]];
+    const DType dtype = values_[node.inputs[0]].spec.dtype, lane = is_half(dtype) ? f32 : dtype;
+    for (const Attr& attr : node.attrs) {
+      const double* const value = std::get_if<double>(&attr);
+      if (value == nullptr) continue;
+      numbers[k].push_back(static_cast<std::uint8_t>(operands.size()));
+      operands.push_back({node.inputs[0], static_cast<std::int32_t>(params_.size())});
+      params_.push_back(0);
+      with_element(lane, [&](auto* tag) {
+        const auto number = convert<std::remove_pointer_t<decltype(tag)>>(*value);
+        std::memcpy(&params_.back(), &number, sizeof number);
+      });
+    }
+  }
+  for (const Operand& operand : operands) {
+    Ints strides(static_cast<std::size_t>(made.shape.rank()), 0);
+    const Spec& spec = values_[operand.value].spec;
+    if (operand.param < 0) broadcast_strides(spec.shape, made.shape, strides.data());
+    made.direct = made.direct && !is_half(spec.dtype) && (lanes == 1 || (operand.param < 0 && spec.shape == made.shape));
+    made.inputs.push_back({operand.value, operand.param, std::move(strides)});
+  }
+  for (std::size_t k = 0; k < step.nodes.size(); ++k) {
+    const GraphNode& node = graph_.nodes[step.nodes[k]];
+    const DType dtype = values_[node.inputs[0]].spec.dtype, result = values_[node.first].spec.dtype;
+    const auto slot = static_cast<std::uint8_t>(operands.size() + k);
+    kernels::TileStep tile{.fn = node.op->tile.for_dtype(dtype), .count = 0, .in = {}, .out = slot, .round = half_of(result)};
+    for (ValueId id : node.inputs) tile.in[tile.count++] = static_cast<std::uint8_t>(slot_of.at(id));
+    for (const std::uint8_t number : numbers[k]) tile.in[tile.count++] = number;
+    made.tiles.push_back(tile);
+    made.slots.push_back(node.first);
+    slot_of.emplace(node.first, slot);
+    const Place place = values_[node.first].place;
+    if (place == Place::kEscapes || (place == Place::kArena && !(made.direct && values_[node.first].last == values_[node.first].made))) {
+      made.outputs.push_back(node.first);
+      made.output_slots.push_back(slot);
+    }
+  }
+  step.pointwise = static_cast<std::int32_t>(pointwise_.size());
+  pointwise_.push_back(std::move(made));
+}
+
+}  // namespace weft::inline v0

@@ -1,0 +1,83 @@
+#include "graph/run.h"
+
+#include <algorithm>
+
+namespace weft::inline v0 {
+
+Runner::Runner(Graph graph) : graph_(std::move(graph)), plannable_(Plan::possible(graph_)) {
+  fixed_ = std::all_of(graph_.inputs.begin(), graph_.inputs.end(), [&](ValueId id) { return graph_.values[id].spec.shape.known(); });
+  std::vector<bool> needed(graph_.values.size());
+  for (ValueId id : graph_.outputs) needed[id] = true;
+  std::size_t uses = 0;
+  for (const GraphNode& node : graph_.nodes) uses += node.inputs.size();
+  last_use_.resize(uses);
+  for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+    const GraphNode& node = graph_.nodes[n];
+    uses -= node.inputs.size();
+    for (std::size_t i = node.inputs.size(); i-- > 0;) {
+      const ValueId id = node.inputs[i];
+      last_use_[uses + i] = !needed[id] && graph_.values[id].kind != GraphValue::Kind::kConstant;
+      needed[id] = true;
+    }
+  }
+}
+
+std::vector<Tensor> Runner::run(std::span<Tensor> inputs) const {
+  if (!plannable_ || Interpreter::top() != nullptr) return replay(inputs);
+  if (const Plan* const only = only_.load(std::memory_order_acquire)) return only->run(inputs);
+  return plan_for(inputs)->run(inputs);
+}
+
+std::shared_ptr<const Plan> Runner::plan() const {
+  const std::lock_guard guard(mutex_);
+  return plans_.empty() ? nullptr : plans_.back().plan;
+}
+
+std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) const {
+  const std::lock_guard guard(mutex_);
+  const auto fits = [&](const Planned& planned) {
+    return std::equal(inputs.begin(), inputs.end(), planned.inputs.begin(), planned.inputs.end(), [](const Tensor& t, const Spec& s) { return t.spec() == s; });
+  };
+  if (const auto found = std::find_if(plans_.begin(), plans_.end(), fits); found != plans_.end()) {
+    std::rotate(found, found + 1, plans_.end());
+    return plans_.back().plan;
+  }
+  std::vector<Spec> specs;
+  for (const Tensor& input : inputs) specs.push_back(input.spec());
+  auto plan = std::make_shared<const Plan>(graph_, specs);
+  plans_.push_back({std::move(specs), plan});
+  if (plans_.size() > kMostPlans) plans_.erase(plans_.begin());
+  if (fixed_) only_.store(plan.get(), std::memory_order_release);  // plans_ holds it: there will be no other
+  return plan;
+}
+
+std::vector<Tensor> Runner::replay(std::span<Tensor> inputs) const {
+  const bool eager = Interpreter::top() == nullptr;
+  std::vector<Tensor> values(graph_.values.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs[i]] = std::move(inputs[i]);
+  for (std::size_t id = 0; id < values.size(); ++id)
+    if (graph_.values[id].kind == GraphValue::Kind::kConstant) values[id] = graph_.constants[graph_.values[id].from].value;
+  std::size_t use = 0;
+  SmallVector<Tensor, 6> arguments;
+  for (const GraphNode& node : graph_.nodes) {
+    arguments.clear();
+    for (ValueId id : node.inputs) {
+      if (last_use_[use++]) arguments.push_back(std::move(values[id]));
+      else arguments.push_back(values[id]);
+    }
+    Tensors results;
+    if (!eager) apply({*node.op, arguments, node.attrs, node.at}, results);
+    else try {
+      apply_eagerly({*node.op, arguments, node.attrs, node.at}, results);
+    } catch (...) {
+      rethrow_in_name_of(*node.op, node.at);
+    }
+    for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
+  }
+  std::vector<Tensor> outputs;
+  outputs.reserve(graph_.outputs.size());
+  for (ValueId id : graph_.outputs) outputs.push_back(values[id]);
+  return outputs;
+}
+
+}  // namespace weft::inline v0

@@ -1,0 +1,41 @@
+// Running a graph.
+#pragma once
+
+#include <mutex>
+
+#include "graph/plan.h"
+
+namespace weft::inline v0 {
+
+/// A graph that is ready to run. Plans are made when shapes come for the first time, and kept. Any number of threads may run it.
+class Runner {
+ public:
+  explicit Runner(Graph graph);
+
+  const Graph& graph() const { return graph_; }
+  /// The outputs for these inputs, one handle each. The calls go to the top of the interpreter stack, so a tape records them and a tracer
+  /// takes them over. Inputs that nobody else holds may be computed upon. An error is that of the call that
+  /// failed, with the line it was traced at. REQUIRES: as many inputs as the graph has, of its Specs.
+  std::vector<Tensor> run(std::span<Tensor> inputs) const;
+
+  /// The plan that was used last, or null.
+  std::shared_ptr<const Plan> plan() const;
+
+ private:
+  static constexpr std::size_t kMostPlans = 16;
+  struct Planned {
+    std::vector<Spec> inputs;
+    std::shared_ptr<const Plan> plan;
+  };
+  std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs) const;
+  std::vector<Tensor> replay(std::span<Tensor> inputs) const;
+
+  Graph graph_;
+  bool plannable_, fixed_;  // fixed: all sizes are known, so one plan serves all calls
+  mutable std::mutex mutex_;
+  mutable std::vector<Planned> plans_;  // the last one was used last
+  mutable std::atomic<const Plan*> only_{nullptr};  // of a fixed graph, once it is there
+  std::vector<bool> last_use_;  // for each input of each node, in order: nothing later needs the value
+};
+
+}  // namespace weft::inline v0

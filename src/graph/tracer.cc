@@ -1,0 +1,59 @@
+#include "graph/tracer.h"
+
+namespace weft::inline v0 {
+namespace {
+
+std::uint64_t next_trace() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// Written as a number in the program, also if it has taken the dtype of a tensor beside it since.
+bool is_number(const Node& node) { return !node.symbolic && node.line != 0; }
+
+}  // namespace
+
+Tracer::Tracer(Graph& graph) : graph_(graph), id_(next_trace()) {}
+
+Tensor Tracer::symbol(ValueId value) {
+  const GraphValue& known = graph_.values[value];
+  Tensor result = make_symbolic(known.spec, known.made_at);
+  set_symbol(result, {id_, value});
+  return result;
+}
+
+Tensor Tracer::input(Spec spec, Location at) { return symbol(graph_.add_input(std::move(spec), at)); }
+
+bool Tracer::owns(const Tensor& x) const { return x.node()->symbolic && symbol_of(x).trace == id_; }
+
+ValueId Tracer::value_of(const Tensor& x, const Op* user, Location at) {
+  const Node& node = *x.node();
+  if (node.symbolic) {
+    const Symbol symbol = symbol_of(x);
+    if (symbol.trace == id_) return symbol.value;
+    throw TraceError(user != nullptr ? user->name : "trace", "a tensor " + x.spec().str() +
+                         " of another trace is used; it has no value here, return it from the function that made it.", node.made_at());
+  }
+  const auto known = constants_.find(&node);
+  if (known != constants_.end()) return known->second;
+  if (strict_ && !is_number(node))
+    throw TraceError(user != nullptr ? user->name : "trace", "the tensor " + x.spec().str() +
+                         " was made outside and would be frozen; pass it as an argument, or hold it in a Variable.", at);
+  const ValueId id = graph_.add_constant(x, user, is_number(node) ? node.made_at() : at);
+  constants_.emplace(&node, id);
+  return id;
+}
+
+void Tracer::apply(Call call, Tensors& outputs) {
+  const Specs specs = check(call);
+  if (call.op.expand != nullptr && call.op.validate == nullptr) {
+    for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
+    return;
+  }
+  SmallVector<ValueId, 4> inputs;
+  for (const Tensor& input : call.inputs) inputs.push_back(value_of(input, &call.op, call.at));
+  const ValueId first = graph_.add_node(call.op, call.attrs, inputs, specs, call.at);
+  for (std::size_t i = 0; i < specs.size(); ++i) outputs.push_back(symbol(first + static_cast<ValueId>(i)));
+}
+
+}  // namespace weft::inline v0

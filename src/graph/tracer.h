@@ -1,0 +1,39 @@
+// Tracing: running a program on symbolic tensors, so that its calls become a Graph.
+#pragma once
+
+#include <unordered_map>
+
+#include "graph/graph.h"
+
+namespace weft::inline v0 {
+
+/// Records every op of its thread while it is installed. Symbolic tensors know the trace and the value that they stand for; one that
+/// outlives its trace is refused by whatever it is given to, with the line that made it.
+///
+/// Concrete tensors that a traced op reads become constants. An expanding row leaves its parts in the graph, unless it looks at data first:
+/// then it stays whole, to look when it runs.
+class Tracer : public Interpreter {
+ public:
+  explicit Tracer(Graph& graph);
+
+  void apply(Call call, Tensors& outputs) override;
+  /// A new input of the graph.
+  Tensor input(Spec spec, Location at);
+  /// The value that a tensor stands for; a concrete one becomes a constant. `user` may be null: a result. Throws TraceError for a tensor of
+  /// another trace, and for a constant if constants are refused.
+  ValueId value_of(const Tensor& x, const Op* user, Location at);
+  bool owns(const Tensor& x) const;  // symbolic, and of this trace
+
+  /// A tensor that is no number and was made outside is refused from now on.
+  void refuse_constants() { strict_ = true; }
+
+ private:
+  Tensor symbol(ValueId value);
+
+  Graph& graph_;
+  const std::uint64_t id_;
+  bool strict_ = false;
+  std::unordered_map<const Node*, ValueId> constants_;  // the graph holds them, so no Node is used twice
+};
+
+}  // namespace weft::inline v0
