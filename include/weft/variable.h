@@ -161,6 +161,7 @@ class WEFT_API Variable {
   bool same_slot(const Variable& other) const { return slot_ == other.slot_; }
   std::string str() const;  ///< name, dtype, shape and value
 
+  explicit Variable(std::shared_ptr<Slot> slot) : slot_(std::move(slot)) {}  ///< for Weft's own layers: another handle
   const std::shared_ptr<Slot>& slot() const;  ///< for Weft's own layers. Throws StateError after a move from this handle
 
  private:

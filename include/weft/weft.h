@@ -5,6 +5,7 @@
 #include <weft/custom_gradient.h>
 #include <weft/dtype.h>
 #include <weft/error.h>
+#include <weft/function.h>
 #include <weft/gradient.h>
 #include <weft/index.h>
 #include <weft/location.h>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <weft/function.h>
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/print.h>
@@ -84,6 +85,7 @@ const Optimizer::Record& Optimizer::record_of(const Variable& variable, std::str
   if (const auto found = book_->records.find(variable.id()); found != book_->records.end()) return found->second;
   Record record{.key = std::string(key), .slots = {}, .sum = {}, .average = {}};
   for (int n = 2; slots.contains(record.key); ++n) record.key = std::string(key) + "_" + std::to_string(n);
+  const detail::Outside outside;  // slots are made once, whether the step is traced or not
   const Tensor x = variable.value();
   std::map<std::string, Variable> named;
   const auto add = [&](const std::string& name, Tensor value) {

@@ -27,7 +27,7 @@ void TapeRecorder::watch(const Variable& variable, Location at) {
   if (!is_floating(variable.dtype()))
     throw GradientError("watch", variable.slot()->title() + " is " + variable.spec().str() +
                                      "; only floating values have gradients, make it a floating Variable.", at);
-  if (find_slot(variable.id()) == nullptr) add_slot(variable);
+  if (find_slot(variable.slot()->id) == nullptr) add_slot(variable);
 }
 
 std::vector<Variable> TapeRecorder::watched_variables() const {
@@ -45,7 +45,7 @@ TapeRecorder::WatchedSlot* TapeRecorder::find_slot(std::uint64_t id) {
 TapeRecorder::WatchedSlot& TapeRecorder::add_slot(const Variable& variable) {
   slots_by_id_.reserve(1);
   slots_.push_back({variable});
-  slots_by_id_.add(variable.id() + 1, static_cast<std::int32_t>(slots_.size()) - 1);
+  slots_by_id_.add(variable.slot()->id + 1, static_cast<std::int32_t>(slots_.size()) - 1);
   return slots_.back();
 }
 

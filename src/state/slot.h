@@ -35,6 +35,8 @@ struct Slot {
   std::uint64_t read_elsewhere = 0;                  // the version after which another thread has read the value; 0: none
   WriteRecord writes[kRemembered];                   // that of version v is at v % kRemembered
 
+  bool stands_in = false;       // for an argument, in a trace, which one thread makes
+  bool identity_asked = false;  // of one that stands in: it is not the one whose identity is meant
   const std::uint64_t id;
   const Spec declared;
   const VariableOptions options;
@@ -78,6 +80,11 @@ struct Slot {
 };
 
 using SlotRef = std::shared_ptr<Slot>;
+
+namespace detail {
+/// Thrown through a body that asks which Variable it has been given, while another one stands in for it.
+struct IdentityAsked {};
+}  // namespace detail
 
 /// `x` with a Node that nobody else has, so that a slot may own it. Throws TraceError for a symbolic value.
 Tensor with_own_node(Tensor x, const char* by, Location at);

@@ -164,7 +164,10 @@ std::size_t* Transaction::find_place(const Slot* slot) {
 Transaction::Entry& Transaction::seen_entry(const SlotRef& slot, Location at) {
   if (in_conflict()) throw Restart{};
   Entry& entry = entry_of(slot);
-  if (!entry.current) {
+  if (!entry.current && symbols != nullptr) {
+    entry.seen = symbols->symbol_for(slot, at);
+    entry.current = true;
+  } else if (!entry.current) {
     slot->lock.lock();
     entry.seen = slot->read();
     entry.version = slot->version.load(std::memory_order_relaxed);
@@ -209,14 +212,16 @@ void Transaction::throw_conflict(Location at) const {
 }
 
 Tensor Transaction::read(const SlotRef& slot, Location at) {
+  if (symbols != nullptr)
+    if (const Entry& entry = entry_of(slot); entry.pending.defined()) return entry.pending;
   Entry& entry = seen_entry(slot, at);
   return entry.pending.defined() ? entry.pending : entry.seen;
 }
 
 void Transaction::write(const SlotRef& slot, Tensor value, Location at, const char* by) {
-  value = with_own_node(std::move(value), by, at);
+  if (symbols == nullptr || !value.defined() || !value.node()->symbolic) value = with_own_node(std::move(value), by, at);
   slot->require_fits(by, value.spec(), at);
-  Entry& entry = seen_entry(slot, at);
+  Entry& entry = symbols != nullptr ? entry_of(slot) : seen_entry(slot, at);
   if (fixed_writes && !entry.learned_write)
     throw StateError(by, slot->title() + " is not one of those that this update has been given to write; write it before or after.", at);
   if (depth_ > 0) undo_.push_back({static_cast<std::size_t>(&entry - entries_.data()), entry.pending, entry.by, entry.at});
@@ -227,6 +232,7 @@ void Transaction::write(const SlotRef& slot, Tensor value, Location at, const ch
 }
 
 void Transaction::read_ahead(std::span<const SlotRef> slots) {
+  if (symbols != nullptr) return;
   if (in_conflict()) throw Restart{};
   entries_.reserve(entries_.size() + slots.size());
   for (const SlotRef& slot : slots) entry_of(slot);

@@ -50,6 +50,14 @@ void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, con
 /// unless the case is the simple one: no transaction, no interpreter, a small dense value of x's Spec. `op` has no attributes.
 bool update_in_place(Slot& slot, const Op& op, const Tensor& x, Location at, const char* by);
 
+/// What slots hold while a program is traced: symbols instead of values.
+class SlotSymbols {
+ public:
+  virtual ~SlotSymbols() = default;
+  /// Asked once for each slot that is read before it is written.
+  virtual Tensor symbol_for(const SlotRef& slot, Location at) = 0;
+};
+
 /// The transaction of a block that runs now. Belongs to its thread.
 class Transaction {
  public:
@@ -90,6 +98,10 @@ class Transaction {
   std::size_t enter();
   void leave(std::size_t mark, bool undo) noexcept;
 
+  /// Calls f(slot, value, by, at) for everything that has been written, in the order of the first uses.
+  void each_write(FunctionRef<void(const SlotRef&, const Tensor&, const char*, Location)> f) const;
+
+  SlotSymbols* symbols = nullptr;  // it is a trace: nothing is read from slots, nothing will be published
   std::int64_t step = -1;
   bool fixed_writes = false;  // only what was reserved may be written: nobody can run it again
   bool validates_reads = false;

@@ -117,7 +117,7 @@ void update_together(std::span<const Variable> variables, const std::function<vo
     throw ValueError("update_together", (*twice)->title() + " is named twice; name each Variable once.", at);
   WriteTransaction t(slots, {}, at, options.by);
   const std::span<Tensor> values(&t.value(0), slots.size());
-  if (!options.in_place) {
+  if (!options.in_place || Transaction::current()->symbols != nullptr) {
     body(values);
     return t.publish();
   }

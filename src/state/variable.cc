@@ -132,7 +132,13 @@ bool Variable::trainable() const { return slot()->options.trainable; }
 const Spec& Variable::spec() const { return slot()->declared; }
 Shape Variable::shape() const { return read(slot(), {}).shape(); }  // no use of the value that a tape should follow
 std::uint64_t Variable::version() const { return slot()->version.load(std::memory_order_acquire); }
-std::uint64_t Variable::id() const { return slot()->id; }
+std::uint64_t Variable::id() const {
+  if (slot()->stands_in) {
+    slot_->identity_asked = true;
+    throw detail::IdentityAsked();
+  }
+  return slot_->id;
+}
 const std::function<Tensor(const Tensor&)>& Variable::constraint() const { return slot()->options.constraint; }
 Location Variable::made_at() const { return slot()->made_at; }
 

@@ -70,7 +70,7 @@ std::ptrdiff_t VariableIndex::find(std::string_view path) const {
 // --- for maps, which may have none ---
 
 std::string_view path_of(const VariableIndex* index, std::size_t i) { return index->path(i); }
-std::ptrdiff_t find(const VariableIndex* index, const Variable& variable) { return index == nullptr ? -1 : index->find(variable.id()); }
+std::ptrdiff_t find(const VariableIndex* index, const Variable& variable) { return index == nullptr ? -1 : index->find(variable.slot()->id); }
 std::ptrdiff_t find(const VariableIndex* index, std::string_view path) { return index == nullptr ? -1 : index->find(path); }
 
 std::size_t find_or_throw(const VariableIndex* index, const Variable& variable, const char* what) {

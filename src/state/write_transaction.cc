@@ -13,6 +13,11 @@ std::int64_t bytes_of(const Spec& spec) { return spec.shape.num_elements() * sta
 
 }  // namespace
 
+void Transaction::each_write(FunctionRef<void(const SlotRef&, const Tensor&, const char*, Location)> f) const {
+  for (const Entry& entry : entries_)
+    if (entry.pending.defined()) f(entry.slot, entry.pending, entry.by, entry.at);
+}
+
 WriteTransaction::WriteTransaction(std::span<const SlotRef> writes, std::span<const SlotRef> reads, Location at, const char* by,
                                    std::int64_t step)
     : slots_(writes.begin(), writes.end()), at_(at), by_(by), step_(step) {

@@ -1,0 +1,237 @@
+// Function: a callable that is traced once for each kind of arguments and then runs as one transaction.
+//
+//   Variable total{1.f, {.name = "total"}};
+//   Function add{[&](Tensor value) { return total.assign_add(value); }, {.args = {"value"}}};
+//   add(2.f);                              // traces, then runs: total is 3
+//   add(2.f);                              // runs: total is 5
+//   print("{}", add.explain());            // 1 trace; what it read, wrote and froze
+//
+// The first call with arguments of a new kind runs the body on symbolic tensors and keeps the ops it calls. Every call then runs those ops
+// on the values of that moment: the body itself is not run again. What the body looked at besides tensors and Variables is frozen:
+// numbers, flags and text of arguments are part of the kind of a call, so another value is another trace; captured ones are not looked at
+// again.
+//
+// Arguments and results are trees (<weft/walk.h>). The kind of a call is: the structure of its arguments, dtype and shape of each Tensor,
+// the declared Spec of each Variable and which of them are the same, and the value of everything else. Variables, captured or passed, are
+// read and written when the call runs, whichever slots are passed.
+//
+// A call is a transaction: it sees one moment of all Variables that it reads, waits for its turn at those it writes, and publishes all
+// writes at its end, or none if it throws. Inside `atomically` or another Function it is part of that.
+//
+// A parameter `P&` is walked as a tree: a Tensor in it that the body replaces is replaced after each call; other changes of it are refused.
+// A tensor that the body leaves in an object outside is symbolic for good: whatever uses it throws, naming the line that made it.
+//
+// Thread safety: one Function may be called from any number of threads; each kind is traced by one of them.
+// Ownership: a Function owns the Variables and Tensors that its traces use. What the body captures by reference must live as long as
+// kinds of arguments may come that are new. Copies of a Function share its traces.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/transaction.h>
+#include <weft/tree.h>
+#include <weft/variable.h>
+
+namespace weft::inline v0 {
+
+struct FunctionOptions {
+  std::string name = {};                ///< for messages; else the line that made it
+  std::vector<std::string> args = {};   ///< names of the arguments, for messages; else arg0, arg1, ...
+  std::vector<Spec> signature = {};     ///< of all Tensors in the arguments, in order; unknown sizes take any. Numbers are cast to its dtypes
+  bool strict = false;                  ///< a Tensor that is neither argument nor made by the body is refused instead of frozen
+  bool no_retrace = false;              ///< a second trace is refused
+  bool reduce_retracing = false;        ///< a second shape makes a trace in which the sizes that differ are unknown
+  bool run_eagerly = false;             ///< the body runs at each call, as a block of `atomically`
+  int max_traces = 64;                  ///< the one that was used longest ago is forgotten
+};
+
+/// What a Function has done and frozen.
+struct WEFT_API FunctionReport {
+  struct Constant {
+    std::string value;  ///< as text; of many elements, the Spec
+    std::string op;     ///< that read it first, or "return"
+    Location at{};
+    bool literal = false;  ///< a number of the program
+  };
+  struct Trace {
+    std::vector<std::string> arguments;  ///< "x f32[32,10]", one for each leaf
+    std::string cause;                   ///< "first call", or what differed: "argument 0 `x`: f32[32,10] -> f32[64,10]"
+    std::vector<std::string> reads, writes;  ///< Variables: by path from an argument, else by name or the line that made them
+    std::vector<Constant> constants;
+    std::size_t ops = 0;
+    std::uint64_t calls = 0;
+    double milliseconds = 0;  ///< that tracing took
+  };
+  std::string name;
+  std::vector<Trace> traces;  ///< those that are kept, oldest first
+  std::uint64_t traced = 0;   ///< how often the body has been traced in all
+  std::string str() const;
+};
+
+namespace detail {
+
+class FunctionCore;
+struct FunctionCallState;
+
+/// One argument of a call, as the core sees it.
+struct Argument {
+  void* at;
+  WalkFn walk;
+  bool reference;  // the body may change it
+};
+
+/// One call. Made by the template below, which knows the types; everything else happens in the core.
+class WEFT_API FunctionCall {
+ public:
+  FunctionCall(const std::shared_ptr<FunctionCore>& core, const Argument* arguments, std::size_t count, Location at);
+  ~FunctionCall();
+  FunctionCall(const FunctionCall&) = delete;
+  FunctionCall& operator=(const FunctionCall&) = delete;
+
+  /// The whole call, if all arguments are Tensors, it has been traced, and the result is a Tensor or nothing: then `result` is that.
+  static bool run_at_once(FunctionCore& core, Tensor* const* arguments, std::size_t count, Tensor& result, Location at);
+  bool runs_eagerly() const;
+  /// Finds the trace for these arguments, or makes it: body(context) copies them, calls `begin`, runs on them, and calls `returns`.
+  void prepare(void (*body)(void* context, FunctionCall& call), void* context);
+  /// Puts symbols into copies of the arguments. Where an argument cannot be copied, it is the argument itself.
+  void begin(const Argument* copies);
+  /// What the body returned; held by the trace, a pattern for the results of all calls.
+  void returns(std::shared_ptr<void> pattern, WalkFn walk);
+  void run();
+  const void* pattern() const;              // REQUIRES: prepared
+  void fill(void* result, WalkFn walk);     // a copy of the pattern, with what this call has computed. REQUIRES: run
+  Tensor only_tensor();                     // the same for a result that is a Tensor
+
+ private:
+  std::unique_ptr<FunctionCallState> state_;
+};
+
+/// No trace, no tape and no traced transaction, for a scope.
+class WEFT_API Outside {
+ public:
+  Outside();
+  ~Outside();
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  struct Scopes;
+  std::unique_ptr<Scopes> scopes_;
+};
+
+WEFT_API std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, Location at);
+WEFT_API FunctionReport report(const FunctionCore& core);
+WEFT_API std::string graph_text(const FunctionCore& core);
+
+template <class F>
+struct signature_of;
+template <class C, class R, class... A>
+struct signature_of<R (C::*)(A...)> { using type = R(A...); };
+template <class C, class R, class... A>
+struct signature_of<R (C::*)(A...) const> { using type = R(A...); };
+template <class C, class R, class... A>
+struct signature_of<R (C::*)(A...) noexcept> { using type = R(A...); };
+template <class C, class R, class... A>
+struct signature_of<R (C::*)(A...) const noexcept> { using type = R(A...); };
+template <class R, class... A>
+struct signature_of<R (*)(A...)> { using type = R(A...); };
+template <class F>
+concept HasCallOperator = requires { &F::operator(); };
+template <class F>
+struct callable { using type = typename signature_of<F>::type; };
+template <HasCallOperator F>
+struct callable<F> { using type = typename signature_of<decltype(&F::operator())>::type; };
+
+template <class A>
+inline constexpr bool kChangeable = std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>;
+/// What the body gets: its argument itself, or a copy of one that it may not change.
+template <class A>
+using Passed = std::conditional_t<kChangeable<A>, A, std::remove_cvref_t<A>>;
+
+/// What the body is traced with: a copy, if there can be one.
+template <class A>
+using Copied = std::conditional_t<std::is_copy_constructible_v<std::remove_cvref_t<A>>, std::remove_cvref_t<A>, std::remove_cvref_t<A>&>;
+
+}  // namespace detail
+
+template <class Signature>
+class Function;
+
+template <class R, class... A>
+class Function<R(A...)> {
+  static_assert((!std::is_rvalue_reference_v<A> && ...), "a Function takes its arguments by value or by reference, not by &&.");
+  static_assert(!std::is_pointer_v<R>, "a Function returns values: a Tensor, a Variable, or a struct or container of them.");
+  using Result = std::remove_cvref_t<R>;
+
+ public:
+  template <class F>
+    requires(std::is_invocable_r_v<R, F&, A...> && !std::same_as<std::remove_cvref_t<F>, Function>)
+  Function(F body, FunctionOptions options = {}, Location at = Location::here())
+      : core_(detail::make_function(std::move(options), sizeof...(A), at)), body_(std::make_shared<std::function<R(A...)>>(std::move(body))) {}
+
+  /// Throws what the body throws while it is traced and what its ops throw when they run; TraceError, if the options refuse a trace.
+  Result operator()(A... args, Location at = Location::here()) const {
+    std::tuple<detail::Passed<A>...> passed(std::forward<A>(args)...);
+    return std::apply([&](detail::Passed<A>&... given) -> Result { return call(at, given...); }, passed);
+  }
+
+  FunctionReport explain() const { return detail::report(*core_); }
+  std::string graph() const { return detail::graph_text(*core_); }  ///< the ops of each trace, as text
+
+ private:
+  Result call(Location at, detail::Passed<A>&... given) const {
+    if constexpr ((std::is_same_v<detail::Passed<A>, Tensor> && ...) && (std::is_same_v<Result, Tensor> || std::is_void_v<Result>)) {
+      Tensor* const tensors[] = {&given..., nullptr};
+      Tensor result;
+      if (detail::FunctionCall::run_at_once(*core_, tensors, sizeof...(A), result, at)) {
+        if constexpr (std::is_void_v<Result>) return;
+        else return result;
+      }
+    }
+    const detail::Argument arguments[] = {{detail::address(given), detail::kWalk<std::remove_cvref_t<A>>, detail::kChangeable<A>}...,
+                                          {nullptr, nullptr, false}};
+    detail::FunctionCall call(core_, arguments, sizeof...(A), at);
+    if (call.runs_eagerly()) return atomically([&]() -> Result { return (*body_)(given...); }, {}, at);
+    auto body = [&](detail::FunctionCall& traced) {
+      std::tuple<detail::Copied<A>...> copies(given...);
+      std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) {
+        const detail::Argument places[] = {{detail::address(copy), detail::kWalk<std::remove_cvref_t<A>>, false}..., {nullptr, nullptr, false}};
+        traced.begin(places);
+        if constexpr (std::is_void_v<Result>) (*body_)(copy...), traced.returns(nullptr, nullptr);
+        else traced.returns(std::make_shared<Result>((*body_)(copy...)), detail::kWalk<Result>);
+      }, copies);
+    };
+    call.prepare([](void* context, detail::FunctionCall& traced) { (*static_cast<decltype(body)*>(context))(traced); }, &body);
+    call.run();
+    if constexpr (std::is_same_v<Result, Tensor>) {
+      return call.only_tensor();
+    } else if constexpr (!std::is_void_v<Result>) {
+      Result result(*static_cast<const Result*>(call.pattern()));
+      call.fill(detail::address(result), detail::kWalk<Result>);
+      return result;
+    }
+  }
+
+  std::shared_ptr<detail::FunctionCore> core_;
+  std::shared_ptr<const std::function<R(A...)>> body_;
+};
+
+/// Runs f now, even while a Function is being traced: for what is made once, such as the first values of Variables. Tapes do not see it.
+template <class F>
+auto init_scope(F&& f) {
+  const detail::Outside outside;
+  return f();
+}
+
+template <class F>
+Function(F) -> Function<typename detail::callable<F>::type>;
+template <class F>
+Function(F, FunctionOptions, Location = {}) -> Function<typename detail::callable<F>::type>;
+
+}  // namespace weft::inline v0

@@ -1,0 +1,267 @@
+// Calls of a Function: finding a trace, running it, handing out what it made.
+#include "state/function_core.h"
+
+#include <algorithm>
+
+#include "core/apply.h"
+#include "state/transaction.h"
+#include <weft/print.h>
+
+namespace weft::inline v0::detail {
+namespace {
+
+// Fills the Tensors and Variables of a copy of the pattern, in order.
+class FillWalker final : public TreeWalker {
+ public:
+  FillWalker(const FunctionTrace& trace, const CallLeaves& leaves, std::span<Tensor> results) : trace_(trace), leaves_(leaves), results_(results) {}
+
+  void leaf(const TreeLeaf& leaf) override {
+    if (Tensor* const tensor = leaf.as<Tensor>()) {
+      if (tensor->defined()) *tensor = std::move(results_[tensors_++]);
+    } else if (Variable* const variable = leaf.as<Variable>()) {
+      const std::ptrdiff_t argument = trace_.result_variables[variables_++];
+      if (argument >= 0) *variable = Variable(*leaves_.variables[static_cast<std::size_t>(argument)]);
+    }
+  }
+
+ private:
+  const FunctionTrace& trace_;
+  const CallLeaves& leaves_;
+  std::span<Tensor> results_;
+  std::size_t tensors_ = 0, variables_ = 0;
+};
+
+const Variable& variable_of(const SlotUse& use, std::span<Variable* const> variables) {
+  return use.argument < 0 ? use.captured : *variables[static_cast<std::size_t>(use.argument)];
+}
+
+// A captured Variable that is also passed, or not, as when the trace was made: else reads and writes of the two would not meet.
+bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
+  if (!trace.pinned.empty()) {
+    for (std::size_t i = 0; i < trace.pinned.size(); ++i)
+      if (!trace.pinned[i].same_slot(*leaves.variables[i])) return false;
+    return true;
+  }
+  const auto apart = [&](const SlotUse& use) {
+    if (use.argument >= 0) return true;
+    return std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) { return v->same_slot(use.captured); });
+  };
+  return std::all_of(trace.reads.begin(), trace.reads.end(), apart) && std::all_of(trace.writes.begin(), trace.writes.end(), apart);
+}
+
+std::size_t unknown_sizes(const CallKind& kind) {
+  std::size_t count = 0;
+  for (const Shape& shape : kind.shapes) count += static_cast<std::size_t>(std::count(shape.begin(), shape.end(), kUnknown));
+  return count;
+}
+
+}  // namespace
+
+FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Location at)
+    : options(std::move(given)), name_(options.name.empty() ? "the Function made at " + place_text(at) : options.name) {
+  if (options.args.size() > arguments)
+    throw ValueError("Function", format("args has {} names and the body takes {}; name each argument once.", options.args.size(), arguments), at);
+  if (options.max_traces < 1)
+    throw ValueError("Function", format("max_traces is {}; it must be 1 or more.", options.max_traces), at);
+}
+
+std::string FunctionCore::argument_name(std::size_t i) const {
+  return i < options.args.size() ? options.args[i] : "arg" + std::to_string(i);
+}
+
+std::string FunctionCore::path_of(const LeafNote& note) const {
+  return argument_name(note.argument) + (note.path.empty() ? "" : ".") + note.path;
+}
+
+void FunctionCore::apply_signature(std::span<const Argument> arguments, CallLeaves& leaves, Location at) const {
+  if (options.signature.empty()) return;
+  const auto refuse = [&](std::size_t which, const std::string& rule) {
+    std::size_t seen = 0;
+    for (const LeafNote& note : notes_of(arguments))
+      if (note.tensor && note.text != "undefined" && seen++ == which)
+        throw TraceError(name_, format("argument {} `{}` is {} and the signature says {}; {}", note.argument, path_of(note), note.text,
+                                       options.signature[which].str(), rule), at);
+  };
+  if (leaves.tensors.size() != options.signature.size())
+    throw TraceError(name_, format("the arguments hold {} Tensors and the signature has {} Specs; give one for each.", leaves.tensors.size(),
+                                   options.signature.size()), at);
+  bool cast = false;
+  for (std::size_t i = 0; i < leaves.tensors.size(); ++i) {
+    Tensor& tensor = *leaves.tensors[i];
+    const Spec& declared = options.signature[i];
+    if (tensor.dtype() != declared.dtype && is_literal(tensor)) {
+      const Literal number = tensor.node()->number();
+      if (!literal_fits(number, declared.dtype)) refuse(i, "the number does not fit that dtype, pass another one.");
+      tensor = make_scalar(number, declared.dtype);
+      cast = true;
+    }
+    if (tensor.dtype() != declared.dtype) refuse(i, "the dtypes must agree, cast it.");
+    bool fits = tensor.rank() == declared.shape.rank();
+    for (int axis = 0; fits && axis < tensor.rank(); ++axis)
+      fits = declared.shape[axis] == kUnknown || tensor.shape()[axis] == kUnknown || tensor.shape()[axis] == declared.shape[axis];
+    if (!fits) refuse(i, "the shapes must agree where they are declared.");
+  }
+  if (cast) leaves = leaves_of(arguments);
+  for (std::size_t i = 0; i < leaves.tensors.size(); ++i) leaves.kind.shapes[i] = options.signature[i].shape;
+}
+
+std::shared_ptr<FunctionTrace> FunctionCore::find(std::span<Tensor* const> arguments) {
+  const auto fits = [&](const FunctionTrace& trace) {
+    if (!trace.at_once) return false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!arguments[i]->defined()) return false;
+      const Spec& spec = arguments[i]->node()->spec;
+      const Shape& shape = trace.kind.shapes[i];
+      if (spec.dtype != trace.dtypes[i] || spec.shape.rank() != shape.rank()) return false;
+      for (int axis = 0; axis < shape.rank(); ++axis)
+        if (shape[axis] != spec.shape[axis] && shape[axis] != kUnknown) return false;
+    }
+    return true;
+  };
+  const std::lock_guard guard(mutex_);
+  for (const std::shared_ptr<FunctionTrace>& trace : traces_)
+    if (fits(*trace)) {
+      if (!trace->exact && traces_.size() > 1) return nullptr;  // there may be one that fits better
+      trace->last_call.store(++clock_, std::memory_order_relaxed);
+      return trace;
+    }
+  return nullptr;
+}
+
+std::shared_ptr<FunctionTrace> FunctionCore::find(const CallLeaves& leaves) {
+  const std::lock_guard guard(mutex_);
+  std::shared_ptr<FunctionTrace> best;
+  for (const std::shared_ptr<FunctionTrace>& trace : traces_)
+    if (trace->kind.takes(leaves.kind) && same_aliases(*trace, leaves) && (!best || unknown_sizes(trace->kind) < unknown_sizes(best->kind)))
+      best = trace;
+  if (best) best->last_call.store(++clock_, std::memory_order_relaxed);
+  return best;
+}
+
+void FunctionCore::keep(std::shared_ptr<FunctionTrace> trace) {
+  const std::lock_guard guard(mutex_);
+  trace->last_call.store(++clock_, std::memory_order_relaxed);
+  traces_.push_back(std::move(trace));
+  ++traced_;
+  if (traces_.size() <= static_cast<std::size_t>(options.max_traces)) return;
+  traces_.erase(std::min_element(traces_.begin(), traces_.end(), [](const auto& a, const auto& b) { return a->last_call < b->last_call; }));
+}
+
+namespace {
+
+std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variable* const> variables) {
+  std::vector<SlotRef> slots;
+  slots.reserve(uses.size());
+  for (const SlotUse& use : uses) slots.push_back(variable_of(use, variables).slot());
+  return slots;
+}
+
+// What is written leaves at the end of the outputs.
+std::vector<Tensor> run_with(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Tensor> seen) {
+  SmallVector<Tensor, 8> inputs;
+  for (const Tensor* tensor : tensors) inputs.push_back(*tensor);
+  for (Tensor& value : seen) inputs.push_back(std::move(value));
+  return trace.runner.run(inputs);
+}
+
+}  // namespace
+
+std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Variable* const> variables, Location at) {
+  constexpr const char* kBy = "Function";
+  trace.calls.fetch_add(1, std::memory_order_relaxed);
+  Interpreter* const top = Interpreter::top();
+  std::vector<SlotRef> own_reads, own_writes;
+  if (!variables.empty()) own_reads = slots_of(trace.reads, variables), own_writes = slots_of(trace.writes, variables);
+  const std::vector<SlotRef>&reads = variables.empty() ? trace.read_slots : own_reads, &writes = variables.empty() ? trace.written_slots : own_writes;
+
+  // One Variable, alone: no list of turns, no snapshot of many.
+  if (writes.size() == 1 && (reads.empty() || (reads.size() == 1 && reads[0] == writes[0])) && Transaction::current() == nullptr && top == nullptr) {
+    std::vector<Tensor> outputs;
+    update(writes[0], [&](Tensor old) {
+      outputs = run_with(trace, tensors, {&old, reads.size()});
+      Tensor fresh = std::move(outputs.back());
+      outputs.pop_back();
+      return fresh;
+    }, at, kBy);
+    return outputs;
+  }
+  std::optional<WriteTransaction> transaction;
+  if (!writes.empty()) transaction.emplace(writes, reads, at, kBy);
+  SmallVector<Tensor, 8> seen(reads.size());
+  read_together(reads, seen);
+  if (top != nullptr)
+    for (std::size_t i = 0; i < reads.size(); ++i)
+      seen[i] = top->read(reads[i]->id, variable_of(trace.reads[i], variables), std::move(seen[i]), at);
+  std::vector<Tensor> outputs = run_with(trace, tensors, seen);
+  if (transaction) {
+    const std::size_t first = outputs.size() - writes.size();
+    for (std::size_t i = 0; i < writes.size(); ++i) transaction->value(i) = std::move(outputs[first + i]);
+    transaction->publish();
+    outputs.resize(first);
+  }
+  return outputs;
+}
+
+// --- one call ---
+
+FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, const Argument* arguments, std::size_t count, Location at)
+    : state_(new FunctionCallState{.core = *core, .arguments = {arguments, count}, .at = at, .leaves = {}, .trace = {}, .tracing = nullptr, .outputs = {}}) {}
+FunctionCall::~FunctionCall() = default;
+
+bool FunctionCall::run_at_once(FunctionCore& core, Tensor* const* arguments, std::size_t count, Tensor& result, Location at) {
+  const std::span<Tensor* const> tensors(arguments, count);
+  const std::shared_ptr<FunctionTrace> trace = core.find(tensors);
+  if (trace == nullptr) return false;
+  std::vector<Tensor> outputs = run_trace(*trace, tensors, {}, at);
+  if (!outputs.empty()) result = std::move(outputs[0]);
+  return true;
+}
+
+bool FunctionCall::runs_eagerly() const { return state_->core.options.run_eagerly; }
+
+void FunctionCall::prepare(void (*body)(void*, FunctionCall&), void* context) {
+  FunctionCallState& s = *state_;
+  s.leaves = leaves_of(s.arguments);
+  s.core.apply_signature(s.arguments, s.leaves, s.at);
+  s.trace = s.core.find(s.leaves);
+  if (s.trace) return;
+  // One lock for all Functions: traces may need each other's.
+  static std::recursive_mutex& tracing = *new std::recursive_mutex;
+  const std::lock_guard guard(tracing);
+  s.trace = s.core.find(s.leaves);
+  if (!s.trace) s.trace = s.core.trace(s, [&] { body(context, *this); });
+}
+
+void FunctionCall::run() {
+  FunctionCallState& s = *state_;
+  s.outputs = run_trace(*s.trace, s.leaves.tensors, s.leaves.variables, s.at);
+  for (std::size_t i = 0; i < s.trace->replaced.size(); ++i)
+    *s.leaves.tensors[s.trace->replaced[i]] = std::move(s.outputs[s.trace->results + i]);
+}
+
+const void* FunctionCall::pattern() const { return state_->trace->pattern.get(); }
+
+void FunctionCall::fill(void* result, WalkFn walk) {
+  FillWalker walker(*state_->trace, state_->leaves, state_->outputs);
+  Cursor::begin(walker, result, true, walk);
+}
+
+Tensor FunctionCall::only_tensor() {
+  if (state_->trace->results == 0) return {};  // an empty handle was returned
+  return std::move(state_->outputs[0]);
+}
+
+struct Outside::Scopes {
+  Interpreter::Scope interpreter{nullptr};
+  Transaction::Scope transaction{Transaction::current() != nullptr && Transaction::current()->symbols != nullptr ? nullptr : Transaction::current()};
+};
+Outside::Outside() : scopes_(std::make_unique<Scopes>()) {}
+Outside::~Outside() = default;
+
+std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, Location at) {
+  return std::make_shared<FunctionCore>(std::move(options), arguments, at);
+}
+FunctionReport report(const FunctionCore& core) { return core.report(); }
+std::string graph_text(const FunctionCore& core) { return core.graph_text(); }
+
+}  // namespace weft::inline v0::detail

@@ -1,0 +1,117 @@
+// What stands behind a Function: its traces, and how a call finds one.
+#pragma once
+
+#include <mutex>
+
+#include "graph/run.h"
+#include "state/transaction.h"
+#include <weft/function.h>
+
+namespace weft::inline v0::detail {
+
+/// The kind of a call. Two calls are of one kind if the skeletons are equal and the shapes fit.
+struct CallKind {
+  std::string skeleton;       // structure, dtypes and ranks, the Specs and aliases of Variables, host values: bytes
+  std::vector<Shape> shapes;  // of the Tensors; in a trace, sizes may be unknown
+
+  bool takes(const CallKind& call) const;
+};
+
+/// What the arguments of a call are made of.
+struct CallLeaves {
+  std::vector<Tensor*> tensors;      // those that are defined, in order
+  std::vector<Variable*> variables;  // each slot once, in order
+  CallKind kind;
+};
+CallLeaves leaves_of(std::span<const Argument> arguments);
+
+/// The same in words, for messages: one for each leaf.
+struct LeafNote {
+  std::size_t argument;
+  std::string path;  // below the argument; may be empty
+  std::string text;  // "f32[3]", "true"
+  bool tensor = false;
+  const Variable* variable = nullptr;  // valid as long as the arguments
+};
+std::vector<LeafNote> notes_of(std::span<const Argument> arguments);
+
+/// A Variable that a trace uses.
+struct SlotUse {
+  std::ptrdiff_t argument;  // which of the call's Variables it is, or -1: captured
+  Variable captured;        // or the one that was passed to the trace
+  std::string title;        // "p.hparams.lr_param", 'Variable "total"'
+  const char* by = "";      // what wrote it last, and where
+  Location at{};
+};
+
+struct FunctionTrace {
+  CallKind kind;
+  std::vector<LeafNote> notes;
+  Runner runner;
+  // Inputs of the graph: the Tensors of the arguments, then what is read. Outputs: the Tensors of the result, those that replace Tensors of
+  // the arguments, then what is written.
+  std::vector<SlotUse> reads, writes;
+  std::size_t results = 0;
+  std::vector<std::size_t> replaced;  // which of the arguments' Tensors
+  std::shared_ptr<void> pattern;      // what the body returned
+  std::vector<std::ptrdiff_t> result_variables;  // for each Variable in it: which of the call's Variables it is, or -1: itself
+  std::vector<DType> dtypes;     // of the arguments' Tensors
+  bool exact = false;            // no size in kind.shapes is unknown
+  bool at_once = false;          // the arguments are Tensors, the result is a Tensor or nothing: kind.shapes and dtypes say all
+  std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
+  std::vector<Variable> pinned;  // if not empty, the Variables that must be passed: the body has looked at which they are
+  FunctionReport::Trace report;
+  std::atomic<std::uint64_t> calls{0}, last_call{0};
+
+  explicit FunctionTrace(Graph graph) : runner(std::move(graph)) {}
+};
+
+class Tracing;
+class FunctionCore;
+
+struct FunctionCallState {
+  FunctionCore& core;
+  std::span<const Argument> arguments;
+  Location at;
+  CallLeaves leaves;
+  std::shared_ptr<FunctionTrace> trace;
+  Tracing* tracing;  // while the body is traced
+  std::vector<Tensor> outputs;
+};
+
+class FunctionCore {
+ public:
+  FunctionCore(FunctionOptions given, std::size_t arguments, Location at);
+
+  /// The trace for a call of Tensors alone, or null.
+  std::shared_ptr<FunctionTrace> find(std::span<Tensor* const> arguments);
+  /// The trace for a call, or null. The most specific one, if several fit.
+  std::shared_ptr<FunctionTrace> find(const CallLeaves& leaves);
+  /// Makes and keeps the trace for a call that has none. `body` copies the arguments, calls begin and returns.
+  std::shared_ptr<FunctionTrace> trace(FunctionCallState& call, FunctionRef<void()> body);
+  /// Casts numbers, checks the arguments against the signature, and puts its shapes into the kind.
+  void apply_signature(std::span<const Argument> arguments, CallLeaves& leaves, Location at) const;
+  FunctionReport report() const;
+  std::string graph_text() const;
+
+  const std::string& name() const { return name_; }
+  std::string argument_name(std::size_t i) const;
+  std::string path_of(const LeafNote& note) const;
+
+  const FunctionOptions options;
+
+ private:
+  std::string cause_of(const std::vector<LeafNote>& notes) const;
+  void relax(CallKind& kind) const;
+  void keep(std::shared_ptr<FunctionTrace> trace);
+
+  const std::string name_;
+  mutable std::mutex mutex_;  // of what follows
+  std::vector<std::shared_ptr<FunctionTrace>> traces_;
+  std::uint64_t traced_ = 0, clock_ = 0;
+};
+
+/// Runs a call with a trace: binds inputs, computes, publishes. Returns all outputs of the graph but the writes.
+std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Variable* const> variables, Location at);
+
+}  // namespace weft::inline v0::detail

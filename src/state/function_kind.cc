@@ -1,0 +1,102 @@
+// The kind of a call: what of its arguments decides whether a trace fits.
+#include <cstring>
+
+#include "state/function_core.h"
+
+namespace weft::inline v0::detail {
+namespace {
+
+class KindWalker final : public TreeWalker {
+ public:
+  explicit KindWalker(CallLeaves& leaves) : leaves_(leaves) {}
+
+  void enter(const PathStep& step) override {
+    if (step.kind == PathStep::Kind::kKey) put('k', step.name.size()), text_ += step.name;
+  }
+  void holds(Holds what, std::size_t n) override { put('s', static_cast<std::size_t>(what)), put('n', n); }
+  void leaf(const TreeLeaf& leaf) override {
+    if (const Tensor* const tensor = leaf.as<const Tensor>()) return add(*tensor);
+    if (const Variable* const variable = leaf.as<const Variable>()) return add(*variable);
+    const std::span<const std::byte> bytes = leaf.bytes();
+    put('h', bytes.size());
+    text_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+
+ private:
+  void put(char what, std::size_t number) {
+    text_ += what;
+    text_.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  void add(const Tensor& tensor) {
+    if (!tensor.defined()) return put('u', 0);
+    const Spec& spec = tensor.spec();
+    put('t', static_cast<std::size_t>(spec.dtype) * (kMaxRank + 1) + static_cast<std::size_t>(spec.shape.rank()));
+    leaves_.tensors.push_back(const_cast<Tensor*>(&tensor));
+    leaves_.kind.shapes.push_back(spec.shape);
+  }
+  void add(const Variable& variable) {
+    std::size_t ordinal = 0;
+    while (ordinal < leaves_.variables.size() && !leaves_.variables[ordinal]->same_slot(variable)) ++ordinal;
+    if (ordinal == leaves_.variables.size()) leaves_.variables.push_back(const_cast<Variable*>(&variable));
+    const Spec& spec = variable.spec();
+    put('v', ordinal);
+    put('d', static_cast<std::size_t>(spec.dtype) * 2 + variable.trainable());
+    put('r', static_cast<std::size_t>(spec.shape.rank()));
+    for (const std::int64_t size : spec.shape) put('z', static_cast<std::size_t>(size));
+  }
+
+  CallLeaves& leaves_;
+  std::string& text_ = leaves_.kind.skeleton;
+};
+
+class NoteWalker final : public PathWalker {
+ public:
+  NoteWalker(std::size_t argument, std::vector<LeafNote>& notes) : argument_(argument), notes_(notes) {}
+
+  void holds(Holds what, std::size_t n) override {
+    switch (what) {
+      case Holds::kElements: return note("holds " + std::to_string(n) + " elements", false);
+      case Holds::kNothing: return note("nothing", false);
+      default: return;
+    }
+  }
+  void leaf(const TreeLeaf& leaf) override {
+    if (const Variable* const variable = leaf.as<const Variable>()) return note("Variable " + variable->spec().str(), false, variable);
+    note(leaf.str(), leaf.kind() == TreeLeaf::Kind::kTensor);
+  }
+
+ private:
+  void note(std::string text, bool tensor, const Variable* variable = nullptr) {
+    notes_.push_back({argument_, path(), std::move(text), tensor, variable});
+  }
+  std::size_t argument_;
+  std::vector<LeafNote>& notes_;
+};
+
+}  // namespace
+
+bool CallKind::takes(const CallKind& call) const {
+  if (skeleton != call.skeleton || shapes.size() != call.shapes.size()) return false;
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    for (int axis = 0; axis < shapes[i].rank(); ++axis)
+      if (shapes[i][axis] != kUnknown && shapes[i][axis] != call.shapes[i][axis]) return false;
+  return true;
+}
+
+CallLeaves leaves_of(std::span<const Argument> arguments) {
+  CallLeaves leaves;
+  KindWalker walker(leaves);
+  for (const Argument& argument : arguments) Cursor::begin(walker, argument.at, true, argument.walk);
+  return leaves;
+}
+
+std::vector<LeafNote> notes_of(std::span<const Argument> arguments) {
+  std::vector<LeafNote> notes;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    NoteWalker walker(i, notes);
+    Cursor::begin(walker, arguments[i].at, true, arguments[i].walk);
+  }
+  return notes;
+}
+
+}  // namespace weft::inline v0::detail
