@@ -1,94 +1,20 @@
-// weft_limit: the hardware as a contestant. A workload is a number of calls, bytes to read, bytes to write and flops; its time is that of
-// the slowest kind of work alone, each done in the fastest way found: on one core or on all, with or without bypassing the cache.
+// weft_limit: the hardware as a contestant. A workload is a number of calls, of bytes to read, to write and to update in place, and of
+// flops; its time is that of the slowest kind of work alone, or, if kinds must wait for each other, their sum. Each is done in the fastest
+// way found: on one core or on all, in shares or in pieces, in one stream or several, with or without bypassing the cache.
 #include <emmintrin.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
-#include <thread>
 
 #include "protocol.h"
+#include "team.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// All cores. Inside a run the threads meet after every repetition and spin for that; between runs they sleep.
-class Team {
- public:
-  using Job = std::function<void(int part, int parts)>;
-
-  explicit Team(int size) : size_(size) {
-    for (int i = 1; i < size; ++i) threads_.emplace_back([this, i] { work(i); });
-  }
-  ~Team() {
-    post(nullptr, 0, size_);
-    for (std::thread& thread : threads_) thread.join();
-  }
-  int size() const { return size_; }
-
-  /// Nanoseconds for `count` repetitions of the job by the first `parts` threads.
-  double run(const Job& job, long count, int parts) {
-    const auto start = Clock::now();
-    if (parts == 1) {
-      for (long i = 0; i < count; ++i) job(0, 1);
-    } else {
-      post(&job, count, parts);
-      repeat(job, count, 0, parts);
-    }
-    return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-  }
-
- private:
-  void post(const Job* job, long count, int parts) {
-    const std::lock_guard lock(mutex_);
-    job_ = job, count_ = count, parts_ = parts, ++run_;
-    wake_.notify_all();
-  }
-
-  void work(int part) {
-    for (long seen = 0;;) {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return run_ != seen; });
-      seen = run_;
-      if (!job_) return;
-      const Job& job = *job_;
-      const long count = count_;
-      const int parts = parts_;
-      lock.unlock();
-      if (part < parts) repeat(job, count, part, parts);
-    }
-  }
-
-  // The last to arrive opens the next phase. A thread that sees it late can miss nothing: no further phase opens without it.
-  void repeat(const Job& job, long count, int part, int parts) {
-    for (long i = 0; i < count; ++i) {
-      job(part, parts);
-      const long phase = phase_.load();
-      if (arrived_.fetch_add(1) + 1 == parts) {
-        arrived_ = 0;
-        phase_ = phase + 1;
-      }
-      for (long spins = 0; phase_.load() == phase; ++spins) spins < 10'000 ? _mm_pause() : std::this_thread::yield();
-    }
-  }
-
-  const int size_;
-  std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  const Job* job_ = nullptr;
-  long count_ = 0, run_ = 0;
-  int parts_ = 1;
-  alignas(64) std::atomic<int> arrived_ = 0;
-  alignas(64) std::atomic<long> phase_ = 0;
-};
+using bench::Team;
 
 // --- calls: an indirect call that takes a block from a free list and gives it back ---
 
@@ -150,47 +76,113 @@ void do_flops(double wanted) {
   flops<sse>(wanted, kPlainFlops);
 }
 
-// --- bytes: one region is read, another written, in step ---
+// --- bytes: one region is read, one written, one updated in place, in step ---
+//
+// In assembly: what a compiler makes of vectors that are wider than its target decides how fast the same loops are.
 
-using Vector = float __attribute__((vector_size(64), may_alias));
-constexpr std::size_t kLine = sizeof(Vector), kStep = 32;  // lines of the longer region that are handled before the other's turn
+struct alignas(64) Line {
+  float values[16];
+};
+constexpr std::size_t kLine = sizeof(Line), kTurn = 8;  // lines of the longest region that a stream handles before the next one's turn
+constexpr int kMostStreams = 8, kAhead = 8;             // lines that are asked for before they are needed
 
-struct Regions {
-  const Vector* read;
-  Vector* write;
-  std::size_t reads, writes;  // lines
+struct Zmm {
+  static void load(const Line* p) { asm volatile("vmovaps (%0),%%zmm0" : : "r"(p) : "xmm0"); }
+  static void store(Line* p) { asm volatile("vmovaps %%zmm0,(%0)" : : "r"(p) : "memory"); }
+  static void update(Line* p) { asm volatile("vmovaps (%0),%%zmm0\n vmovaps %%zmm0,(%0)" : : "r"(p) : "xmm0", "memory"); }
+  static void bypass(Line* p) { asm volatile("vmovntps %%zmm0,(%0)" : : "r"(p) : "memory"); }
+  static void end() { asm volatile("vzeroupper"); }
+};
+struct Ymm {
+  static void load(const Line* p) { asm volatile("vmovaps (%0),%%ymm0\n vmovaps 32(%0),%%ymm1" : : "r"(p) : "xmm0", "xmm1"); }
+  static void store(Line* p) { asm volatile("vmovaps %%ymm0,(%0)\n vmovaps %%ymm0,32(%0)" : : "r"(p) : "memory"); }
+  static void update(Line* p) {
+    asm volatile("vmovaps (%0),%%ymm0\n vmovaps 32(%0),%%ymm1\n vmovaps %%ymm0,(%0)\n vmovaps %%ymm1,32(%0)"
+                 : : "r"(p) : "xmm0", "xmm1", "memory");
+  }
+  static void bypass(Line* p) { asm volatile("vmovntps %%ymm0,(%0)\n vmovntps %%ymm0,32(%0)" : : "r"(p) : "memory"); }
+  static void end() { asm volatile("vzeroupper"); }
+};
+struct Xmm {
+  static void load(const Line* p) {
+    asm volatile("movaps (%0),%%xmm0\n movaps 16(%0),%%xmm1\n movaps 32(%0),%%xmm2\n movaps 48(%0),%%xmm3"
+                 : : "r"(p) : "xmm0", "xmm1", "xmm2", "xmm3");
+  }
+  static void store(Line* p) {
+    asm volatile("movaps %%xmm0,(%0)\n movaps %%xmm0,16(%0)\n movaps %%xmm0,32(%0)\n movaps %%xmm0,48(%0)" : : "r"(p) : "memory");
+  }
+  static void update(Line* p) {
+    asm volatile("movaps (%0),%%xmm0\n movaps 16(%0),%%xmm1\n movaps 32(%0),%%xmm2\n movaps 48(%0),%%xmm3\n"
+                 "movaps %%xmm0,(%0)\n movaps %%xmm1,16(%0)\n movaps %%xmm2,32(%0)\n movaps %%xmm3,48(%0)"
+                 : : "r"(p) : "xmm0", "xmm1", "xmm2", "xmm3", "memory");
+  }
+  static void bypass(Line* p) {
+    asm volatile("movntps %%xmm0,(%0)\n movntps %%xmm0,16(%0)\n movntps %%xmm0,32(%0)\n movntps %%xmm0,48(%0)" : : "r"(p) : "memory");
+  }
+  static void end() {}
 };
 
-template <bool bypass_cache>
-[[gnu::always_inline]] inline void stream(const Regions& all) {
-  Vector a{}, b{}, c{}, d{};
-  const std::size_t steps = std::max<std::size_t>(1, std::max(all.reads, all.writes) / kStep);
-  std::size_t r = 0, w = 0;
-  for (std::size_t step = 1; step <= steps; ++step) {
-    const std::size_t read_end = all.reads * step / steps, write_end = all.writes * step / steps;
-    for (; r + 4 <= read_end; r += 4) a += all.read[r], b += all.read[r + 1], c += all.read[r + 2], d += all.read[r + 3];
-    for (; r < read_end; ++r) a += all.read[r];
-    for (; w < write_end; ++w) {
-      if constexpr (bypass_cache) {
-        const __m128 value = _mm_set1_ps(1);
-        float* to = reinterpret_cast<float*>(all.write + w);
-        for (int part = 0; part < 16; part += 4) _mm_stream_ps(to + part, value);
-      } else {
-        all.write[w] = Vector{} + 1;
+struct Regions {
+  const Line* read;
+  Line *write, *update;
+  std::size_t reads, writes, updates;  // lines
+};
+
+struct Way {
+  int parts;           // threads
+  std::size_t pieces;  // that they take as they come; as many as parts: each has its share
+  int streams;         // that a thread follows in turn
+  bool bypass, ahead;  // the cache when writing; prefetches instead of leaving that to the hardware
+};
+
+template <class Registers, bool bypass, bool ahead>
+void stream(const Regions& all, int streams) {
+  struct Share {
+    const Line *read, *read_end;
+    Line *write, *write_end, *update, *update_end;
+  } shares[kMostStreams];
+  const auto of = static_cast<std::size_t>(streams);
+  for (std::size_t s = 0; s < of; ++s)
+    shares[s] = {all.read + all.reads * s / of,         all.read + all.reads * (s + 1) / of, all.write + all.writes * s / of,
+                 all.write + all.writes * (s + 1) / of, all.update + all.updates * s / of,   all.update + all.updates * (s + 1) / of};
+  const std::size_t turns = std::max<std::size_t>(1, std::max({all.reads, all.writes, all.updates}) / of / kTurn);
+  const auto each = [&](std::size_t lines) { return static_cast<std::ptrdiff_t>((lines / of + turns) / turns); };  // rounded up
+  const std::ptrdiff_t reads = each(all.reads), writes = each(all.writes), updates = each(all.updates);
+  for (std::size_t turn = 0; turn <= turns; ++turn) {
+    for (std::size_t s = 0; s < of; ++s) {
+      Share& my = shares[s];
+      const Line *r = my.read, *r_end = r + std::min(reads, my.read_end - r);
+      Line *w = my.write, *w_end = w + std::min(writes, my.write_end - w);
+      Line *u = my.update, *u_end = u + std::min(updates, my.update_end - u);
+      my.read = r_end, my.write = w_end, my.update = u_end;
+      if constexpr (ahead) {
+        for (const Line* p = r; p < r_end; ++p) __builtin_prefetch(p + kAhead);
+        for (const Line* p = u; p < u_end; ++p) __builtin_prefetch(p + kAhead, 1);
       }
+      for (; r < r_end; ++r) Registers::load(r);
+      for (; u < u_end; ++u) Registers::update(u);
+      for (; w < w_end; ++w) bypass ? Registers::bypass(w) : Registers::store(w);
     }
   }
-  const Vector sum = a + b + c + d;
-  bench::keep(sum);
-  if constexpr (bypass_cache) _mm_sfence();
+  Registers::end();
+  if constexpr (bypass) _mm_sfence();
 }
 
-[[gnu::target_clones("avx512f", "avx2", "default")]] void stream_plainly(const Regions& all) { stream<false>(all); }
-[[gnu::target_clones("avx512f", "avx2", "default")]] void stream_past_cache(const Regions& all) { stream<true>(all); }
+template <class Registers>
+void stream(const Regions& all, const Way& way) {
+  if (way.bypass) return way.ahead ? stream<Registers, true, true>(all, way.streams) : stream<Registers, true, false>(all, way.streams);
+  return way.ahead ? stream<Registers, false, true>(all, way.streams) : stream<Registers, false, false>(all, way.streams);
+}
+
+void do_bytes(const Regions& all, const Way& way) {
+  if (__builtin_cpu_supports("avx512f")) return stream<Zmm>(all, way);
+  if (__builtin_cpu_supports("avx2")) return stream<Ymm>(all, way);
+  stream<Xmm>(all, way);
+}
 
 struct Lines {
   std::shared_ptr<void> memory;
-  Vector* get() const { return static_cast<Vector*>(memory.get()); }
+  Line* get() const { return static_cast<Line*>(memory.get()); }
 };
 
 // Memory of whole lines, in large pages if there are any, written once.
@@ -218,45 +210,97 @@ struct Candidate {
   }
 };
 
-std::vector<Candidate> byte_candidates(std::size_t reads, std::size_t writes, int cores) {
-  const Lines from = lines(reads), to = lines(writes);
-  std::vector<Candidate> all;
+// What one of `of` parts of all lines is, from where to where.
+struct Range {
+  std::size_t begin, size;
+  Range(std::size_t lines, std::size_t part, std::size_t of) : begin(lines * part / of), size(lines * (part + 1) / of - begin) {}
+};
+
+std::vector<Way> ways(std::size_t lines, bool writes, int cores) {
+  constexpr std::size_t kSmall = (4u << 20) / kLine, kPiece = (256u << 10) / kLine;
+  std::vector<Way> all;
   for (const bool bypass : {false, true}) {
-    for (const int parts : {1, cores}) {
-      all.push_back({[=](int part, int of) {
-                       const std::size_t r = reads * part / of, w = writes * part / of;
-                       const Regions mine{from.get() + r, to.get() + w, reads * (part + 1) / of - r, writes * (part + 1) / of - w};
-                       bypass ? stream_past_cache(mine) : stream_plainly(mine);
-                     },
-                     parts});
+    for (const int streams : {1, 2, 4, 8}) {
+      if (bypass && !writes) continue;
+      const auto shares = static_cast<std::size_t>(cores);
+      if (lines <= kSmall) all.push_back({1, 1, streams, bypass, false});
+      for (const bool ahead : {false, true}) {
+        all.push_back({cores, shares, streams, bypass, ahead});  // the best if a part of its share stays in each core's cache
+        if (lines > 2 * kPiece * shares) all.push_back({cores, lines / kPiece, streams, bypass, ahead});
+      }
     }
   }
   return all;
 }
 
-std::vector<Candidate> flop_candidates(double wanted, int cores) {
-  const Team::Job job = [=](int, int of) { do_flops(wanted / of); };
-  return {{job, 1}, {job, cores}};
-}
-
-Candidate fastest(Team& team, std::vector<Candidate> all) {
-  for (Candidate& c : all) {
-    const double once = std::max(c.nanoseconds(team, 1), 1.0);
-    const long count = std::max(1L, static_cast<long>(5e6 / once));
-    c.estimate = once;
-    for (int i = 0; i < 3; ++i) c.estimate = std::min(c.estimate, c.nanoseconds(team, count) / static_cast<double>(count));
+std::vector<Candidate> byte_candidates(Team& team, std::size_t reads, std::size_t writes, std::size_t updates) {
+  const Lines read = lines(reads), write = lines(writes), update = lines(updates);
+  std::vector<Candidate> all;
+  for (const Way& way : ways(reads + writes + updates, writes > 0, team.size())) {
+    const auto piece = [=](std::size_t i) {
+      const Range r(reads, i, way.pieces), w(writes, i, way.pieces), u(updates, i, way.pieces);
+      do_bytes({read.get() + r.begin, write.get() + w.begin, update.get() + u.begin, r.size, w.size, u.size}, way);
+    };
+    const bool shares = way.pieces == static_cast<std::size_t>(way.parts);
+    all.push_back({[=, &team](int part, int) {
+                     if (shares) return piece(static_cast<std::size_t>(part));
+                     for (long i; (i = team.take(part, static_cast<long>(way.pieces))) >= 0;) piece(static_cast<std::size_t>(i));
+                   },
+                   way.parts});
   }
-  return *std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.estimate < b.estimate; });
+  return all;
 }
 
-// limit CALLS BYTES_READ BYTES_WRITTEN FLOPS
+std::vector<Candidate> flop_candidates(Team& team, double wanted) {
+  constexpr double kPiece = 5e5;
+  const long pieces = static_cast<long>(wanted / kPiece);
+  const Team::Job shares = [=](int, int of) { do_flops(wanted / of); };
+  const Team::Job in_pieces = [=, &team](int part, int) {
+    while (team.take(part, pieces) >= 0) do_flops(wanted / static_cast<double>(pieces));
+  };
+  std::vector<Candidate> all = {{shares, 1}, {shares, team.size()}};
+  if (pieces > 4 * team.size()) all.push_back({in_pieces, team.size()});
+  return all;
+}
+
+// All take turns, since machines drift, and after some rounds the half with the slower medians leaves: none wins by one good moment. A turn
+// begins with one repetition that is not timed, so that the cache holds what it would hold in a longer run.
+Candidate fastest(Team& team, std::vector<Candidate> all) {
+  for (Candidate& c : all) c.estimate = std::max(c.nanoseconds(team, 1), 1.0);
+  do {
+    std::vector<std::vector<double>> times(all.size());
+    double spent = 0;
+    for (int round = 0; round < 5 && spent < 4e8; ++round) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const long count = std::max(1L, static_cast<long>(2e6 / all[i].estimate));
+        all[i].nanoseconds(team, 1);
+        const double time = all[i].nanoseconds(team, count);
+        times[i].push_back(time / static_cast<double>(count));
+        spent += time;
+      }
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto middle = times[i].begin() + static_cast<std::ptrdiff_t>(times[i].size() / 2);
+      std::nth_element(times[i].begin(), middle, times[i].end());
+      all[i].estimate = std::max(*middle, 1.0);
+    }
+    std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.estimate < b.estimate; });
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>((all.size() + 1) / 2), all.end());
+  } while (all.size() > 1);
+  return all.front();
+}
+
+// limit slowest|sum CALLS BYTES_READ BYTES_WRITTEN BYTES_UPDATED FLOPS
 bench::Workload make(const std::string& op, const std::vector<std::string>& words) {
   if (op == "start") return bench::start_this_program();
-  if (op != "limit" || words.size() != 4) throw std::runtime_error("there is no workload " + op);
-  const double calls = std::stod(words[0]), reads = std::stod(words[1]), writes = std::stod(words[2]), wanted = std::stod(words[3]);
-  static Team team(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  if (op != "limit" || words.size() != 6 || (words[0] != "slowest" && words[0] != "sum"))
+    throw std::runtime_error("there is no workload " + op);
+  const bool sum = words[0] == "sum";
+  const double calls = std::stod(words[1]), wanted = std::stod(words[5]);
+  const auto count_lines = [&](std::size_t word) { return (static_cast<std::size_t>(std::stod(words[word])) + kLine - 1) / kLine; };
+  const std::size_t reads = count_lines(2), writes = count_lines(3), updates = count_lines(4);
+  static Team team(bench::allowed_cores());
 
-  const auto count_lines = [](double bytes) { return (static_cast<std::size_t>(bytes) + kLine - 1) / kLine; };
   std::vector<Candidate> kinds;
   if (calls > 0) {
     constexpr long kCalls = 1000;  // enough to make the call of the job itself disappear
@@ -265,19 +309,23 @@ bench::Workload make(const std::string& op, const std::vector<std::string>& word
     };
     kinds.push_back(fastest(team, {{job, 1, kCalls}}));
   }
-  if (reads + writes > 0) kinds.push_back(fastest(team, byte_candidates(count_lines(reads), count_lines(writes), team.size())));
-  if (wanted > 0) kinds.push_back(fastest(team, flop_candidates(wanted, team.size())));
+  if (reads + writes + updates > 0) kinds.push_back(fastest(team, byte_candidates(team, reads, writes, updates)));
+  if (wanted > 0) kinds.push_back(fastest(team, flop_candidates(team, wanted)));
   if (kinds.empty()) throw std::runtime_error("a limit needs some work");
 
   // What is far from being the slowest stays so; only the others are measured again.
   double slowest = 0;
   for (const Candidate& c : kinds) slowest = std::max(slowest, c.estimate);
-  kinds.erase(std::remove_if(kinds.begin(), kinds.end(), [=](const Candidate& c) { return c.estimate < slowest / 2; }), kinds.end());
+  const double least = sum ? 0 : slowest / 2;
+  kinds.erase(std::remove_if(kinds.begin(), kinds.end(), [=](const Candidate& c) { return c.estimate < least; }), kinds.end());
   bench::Workload workload;
-  workload.nanoseconds = [kinds](long count) {
-    double most = 0;
-    for (const Candidate& c : kinds) most = std::max(most, c.nanoseconds(team, count));
-    return most;
+  workload.nanoseconds = [kinds, sum](long count) {
+    double most = 0, total = 0;
+    for (const Candidate& c : kinds) {
+      const double time = c.nanoseconds(team, count);
+      most = std::max(most, time), total += time;
+    }
+    return sum ? total : most;
   };
   workload.results = [] { return std::vector<std::vector<float>>{}; };
   return workload;

@@ -64,7 +64,7 @@ def rates(rows):
         if case.id == "T1":
             found["indirect call with a free list"] = f"{ns:.2g} ns"
         elif case.op == "multiply" and len(case.inputs[0].shape) == 1:
-            moved = case.limit.read + case.limit.written
+            moved = case.limit.moved
             found[f"memory, {megabytes(moved)} read and written"] = f"{moved / ns:.3g} GB/s"
         elif case.name == "matmul 2048x2048x2048":
             found["f32 multiply-adds in registers"] = f"{case.limit.flops / ns:.4g} GFLOP/s"
