@@ -81,12 +81,12 @@ def sizes(peers):
 
 def print_row(row, peers):
     if row.get("failed"):
-        print(f"{row['id']:4} {row['case']:52} not measured: {row['failed']}")
+        print(f"{row['id']:4} {row['case']:56} not measured: {row['failed']}")
         return
     if row["ours_ns"] is None:
-        print(f"{row['id']:4} {row['case']:52} {row['ours_bytes']:>12} {'':>12} {'':>8}", end="")
+        print(f"{row['id']:4} {row['case']:56} {row['ours_bytes']:>12} {'':>12} {'':>8}", end="")
     else:
-        print(f"{row['id']:4} {row['case']:52} {row['ours_ns']:12.1f} {row['limit_ns']:12.1f} {100 * row['of_limit']:7.1f}%", end="")
+        print(f"{row['id']:4} {row['case']:56} {row['ours_ns']:12.1f} {row['limit_ns']:12.1f} {100 * row['of_limit']:7.1f}%", end="")
     for peer in peers:
         entry = row["peers"].get(peer.name, {})
         text = f"{entry['ratio']:.3g}" if entry else "void" if peer.name in row.get("void", {}) else "-"
@@ -120,7 +120,7 @@ def run(options):
     everyone, peers = peers, [peer for peer in peers if peer.variants]
 
     rows, chosen = [], options.ids or IDS
-    print(f"{'id':4} {'case':52} {'ours ns':>12} {'limit ns':>12} {'of limit':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
+    print(f"{'id':4} {'case':56} {'ours ns':>12} {'limit ns':>12} {'of limit':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
     try:
         for case in (case for case in CASES if case.id in chosen):
             try:

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 
 #include "protocol.h"
 
@@ -86,6 +87,107 @@ Workload adam_steps(const Tensors& x) {
           }};
 }
 
+Workload read_variable(const Tensors& x) {
+  const Variable v(x[0]);
+  return {[v](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(v.value());
+          },
+          [v] { return results(v.value()); }};
+}
+
+// Adds 1 to the variable `count` times, in equal parts by some threads.
+void add_ones(const Variable& variable, long count, int threads) {
+  auto add = [v = variable](long times) mutable {
+    for (long i = 0; i < times; ++i) v.assign_add(1.f);
+  };
+  if (threads == 1) return add(count);
+  std::vector<std::jthread> all;
+  for (int t = 0; t < threads; ++t) all.emplace_back(add, count * (t + 1) / threads - count * t / threads);
+}
+
+template <int threads>
+Workload assign_add(const Tensors& x) {
+  return {[v = Variable(identity(x[0]))](long count) { add_ones(v, count, threads); },
+          [x] {
+            const Variable v(identity(x[0]));
+            add_ones(v, 800, threads);
+            return results(v.value());
+          }};
+}
+
+template <class Tree>
+Workload snapshots(const Tree& tree) {
+  return {[tree](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(snapshot(tree));
+          },
+          [tree] {
+            const Snapshot now = snapshot(tree);
+            return results(Tensors(now.values().begin(), now.values().end()));
+          }};
+}
+
+struct Dense {
+  Variable weight, bias;
+  Tensor operator()(const Tensor& x) const { return matmul(x, weight) + bias; }
+};
+struct Pair {
+  Dense first, second;
+};
+struct Pairs {
+  std::vector<Pair> pairs;
+};
+
+Workload snapshot_of_list(const Tensors& x) { return snapshots(std::vector<Variable>(x.begin(), x.end())); }
+Workload snapshot_of_tree(const Tensors& x) {
+  Pairs tree;
+  for (std::size_t i = 0; i + 4 <= x.size(); i += 4)
+    tree.pairs.push_back({{Variable(x[i]), Variable(x[i + 1])}, {Variable(x[i + 2]), Variable(x[i + 3])}});
+  return snapshots(tree);
+}
+
+struct Mlp {
+  std::vector<Dense> hidden;
+  Dense top;
+  Tensor operator()(Tensor x) const {
+    for (const Dense& layer : hidden) x = relu(layer(x));
+    return top(x);
+  }
+};
+
+// Training: images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps.
+class MlpTraining {
+ public:
+  explicit MlpTraining(const Tensors& x)
+      : images_(unstack(x[0])), labels_(unstack(x[1])), net_{{{own(x[2]), own(x[3])}, {own(x[4]), own(x[5])}}, {own(x[6]), own(x[7])}} {}
+
+  Tensor step() {
+    const std::size_t i = step_++;
+    GradientTape tape;
+    const Tensor loss = mean(sparse_softmax_cross_entropy(labels_[i % labels_.size()], net_(images_[i % images_.size()])));
+    adam_.apply(tape.gradient(loss, net_), net_);
+    return loss;
+  }
+
+ private:
+  static Variable own(const Tensor& x) { return Variable(identity(x)); }
+  std::vector<Tensor> images_, labels_;
+  Mlp net_;
+  Adam adam_{{.learning_rate = 1e-3f, .epsilon = 1e-7}};
+  std::size_t step_ = 0;
+};
+
+Workload mlp(const Tensors& x) {
+  return {[training = std::make_shared<MlpTraining>(x)](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(training->step());
+          },
+          [x] {
+            MlpTraining training(x);
+            std::vector<float> losses;
+            for (int i = 0; i < 20; ++i) losses.push_back(training.step().item<float>());
+            return std::vector<std::vector<float>>{losses};
+          }};
+}
+
 auto softmax_last = [](const Tensors& x) { return softmax(x[0]); };
 auto norm_last = [](const Tensors& x) { return layer_norm(x[0], x[1], x[2]); };
 auto cross_entropy = [](const Tensors& x) { return sparse_softmax_cross_entropy(x[0], x[1]); };
@@ -96,6 +198,12 @@ const std::map<std::string, Op>& ops() {
       {"eager_add", op([](const Tensors& x) { return x[0] + x[1]; })},
       {"add", op([](const Tensors& x) { return x[0] + x[1]; })},
       {"recorded_add", recorded_add},
+      {"read_variable", read_variable},
+      {"assign_add", assign_add<1>},
+      {"assign_add_by_8_threads", assign_add<8>},
+      {"snapshot_of_list", snapshot_of_list},
+      {"snapshot_of_tree", snapshot_of_tree},
+      {"mlp", mlp},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
       {"relu", op([](const Tensors& x) { return relu(x[0]); })},
       {"expression", op([](const Tensors& x) { return relu(x[0] * x[3] + x[1]) * x[3] + x[2] * x[4]; })},

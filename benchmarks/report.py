@@ -18,7 +18,7 @@ blocks that ran one right after the other, so that drifts of the machine cancel;
 bootstrap interval. Rounds in which the host took more than 1 % of the machine are discarded ({discarded} here). Contestants compute the
 same values from the same inputs, and a ratio is void if the results differ by more than 0.1 %. Each library plays with its defaults and
 with settings that help it; the faster counts. The *limit* is what the machine needs for the unavoidable calls, bytes and floating-point
-operations alone, measured in the same rounds.
+operations alone, measured in the same rounds; of a training step it is the sum of its products and its update.
 """
 
 
@@ -117,10 +117,26 @@ def group_table(rows, names):
         else:
             yield line(row["id"], row["case"], seconds(row["ours_ns"]), seconds(row["limit_ns"]), f"{100 * row['of_limit']:.3g} %",
                        *(cell(row, name) for name in names))
+    yield from recording(rows, names)
     means = [geometric_mean([row["peers"].get(name, {}).get("ratio") for row in rows]) for name in names]
     of_limit = geometric_mean([row["of_limit"] for row in rows])
     yield line("", "*geometric mean*", "", "", f"*{100 * of_limit:.3g} %*" if of_limit else "",
                *(f"*{mean:.3g}*" if mean else "" for mean in means))
+
+
+def recording(rows, names):
+    """What a tape adds to one op: the difference of two rows, as a line of its own."""
+    ops = {case.name: case.op for case in CASES}
+    by_op = {ops.get(row["case"]): row for row in rows if row["ours_ns"] is not None}
+    if not {"eager_add", "recorded_add"} <= set(by_op):
+        return
+    eager, recorded = by_op["eager_add"], by_op["recorded_add"]
+    ours = recorded["ours_ns"] - eager["ours_ns"]
+
+    def ratio(name):
+        both = [row["peers"].get(name, {}).get("ns") for row in (recorded, eager)]
+        return f"{ours / (both[0] - both[1]):.3g}" if all(both) and both[0] > both[1] else ""
+    yield line("T1", "what the tape adds: the difference of these two", seconds(ours), "", "", *(ratio(name) for name in names))
 
 
 def losses(rows):

@@ -72,6 +72,15 @@ def eager_add():
     yield Case("T1", "eager add of two f32 scalars, recorded by a tape", "recorded_add", (a, b), Limit(), many_calls=True)
 
 
+def state():
+    x = f32()
+    yield Case("T2", "reading a Variable, f32 scalar", "read_variable", (x,), Limit(), many_calls=True)
+    yield Case("T2", "assign_add of 1, f32 scalar", "assign_add", (x,), Limit(), many_calls=True)
+    yield Case("T2", "assign_add of 1 by 8 threads, f32 scalar", "assign_add_by_8_threads", (x,), Limit(), many_calls=True)
+    for name, op in (("in a vector", "snapshot_of_list"), ("in 50 structs of 2 structs", "snapshot_of_tree")):
+        yield Case("T2", f"snapshot of 200 Variables {name}", op, (x,) * 200, Limit(calls=200))
+
+
 def maps():
     n = (16_777_216,)
     x, scalar = f32(*n), f32()
@@ -132,6 +141,19 @@ def matmuls():
         yield Case("T12", f"matmul {prefix}{m}x{k}x{n}", "matmul", (a, b), limit)
 
 
+def training():
+    layers = ((784, 512), (512, 512), (512, 10))
+    weights = [f32(*size, low=-bound, high=bound) for size, bound in zip(layers, (0.068, 0.076, 0.107))]  # as Glorot
+    inputs = [input for weight in weights for input in (weight, f32(weight.shape[1], low=0, high=0))]
+    parameters = sum(prod(input.shape) for input in inputs)
+    for batch in (32, 128, 1024):
+        # 8 batches of images and 9 of labels take turns: no net can learn that by heart, so gradients never fade away.
+        images, labels = f32(8, batch, 784), Input((9, batch), 0, 10, "i32")
+        products = 3 * sum(prod(size) for size in layers) - prod(layers[0])  # forward, to weights, and to inputs but for the first layer's
+        limit = Limit(read=4 * parameters, updated=12 * parameters, flops=2 * batch * products, in_turn=True)
+        yield Case("T13", f"step of an MLP 784-512-512-10 with Adam, batch {batch}", "mlp", (images, labels, *inputs), limit)
+
+
 def convolutions():
     for size, channels, filters in ((32, 3, 32), (32, 32, 32), (16, 32, 64), (16, 64, 64)):
         x, w, dy = f32(64, size, size, channels), f32(3, 3, channels, filters), f32(64, size, size, filters)
@@ -156,9 +178,10 @@ def start():
     yield Case("T18", "start and end of a program linked with it", "start", (), None)
 
 
-CASES = [case for group in (eager_add, maps, gelu, rows, sums, optimizers, matmuls, convolutions, start, elementary) for case in group()]
+WORKLOADS = (eager_add, state, maps, gelu, rows, sums, optimizers, matmuls, training, convolutions, start, elementary)
+CASES = [case for workload in WORKLOADS for case in workload()]
 IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk, is no matter of time: see sizes in driver.py
 
 # Geometric means are given for groups, never for all.
-GROUPS = {"single calls": ("T1",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"), "optimizers": ("T11",), "products": ("T12",),
-          "convolutions": ("T14",), "start": ("T18",)}
+GROUPS = {"single calls": ("T1",), "state": ("T2",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
+          "optimizers": ("T11",), "products": ("T12",), "training": ("T13",), "convolutions": ("T14",), "start": ("T18",)}

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 
 #include "protocol.h"
 
@@ -70,6 +71,65 @@ Workload recorded_add(Tensors x) {
           [x] { return results(x[0] + x[1]); }};
 }
 
+// In one thread only: nothing is promised about several that change one Tensor.
+Workload assign_add(Tensors x) {
+  const auto add_ones = [](const Tensor& v, long count) {
+    const torch::NoGradGuard no_gradients;
+    const c10::InferenceMode inference(best_effort);
+    for (long i = 0; i < count; ++i) v.add_(1);
+  };
+  return {[=, v = x[0].clone()](long count) { add_ones(v, count); },
+          [=] {
+            const Tensor v = x[0].clone();
+            add_ones(v, 800);
+            return results(v);
+          }};
+}
+
+// Images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps.
+class MlpTraining {
+ public:
+  explicit MlpTraining(const Tensors& x) : images_(x[0].unbind()), labels_(x[1].unbind()) {
+    for (std::size_t i = 2; i < x.size(); i += 2) {
+      torch::nn::Linear layer(x[i].size(0), x[i].size(1));
+      const torch::NoGradGuard no_gradients;
+      layer->weight.copy_(x[i].t());
+      layer->bias.copy_(x[i + 1]);
+      if (i > 2) net_->push_back(torch::nn::ReLU());
+      net_->push_back(layer);
+    }
+    parameters_ = net_->parameters();
+    adam_ = std::make_unique<torch::optim::Adam>(parameters_, torch::optim::AdamOptions(1e-3).eps(1e-7));
+  }
+
+  Tensor step() {
+    const std::size_t i = step_++;
+    const Tensor loss = torch::cross_entropy_loss(net_->forward(images_[i % images_.size()]), labels_[i % labels_.size()]);
+    for (const Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+    loss.backward();
+    adam_->step();
+    return loss;
+  }
+
+ private:
+  Tensors images_, labels_, parameters_;
+  torch::nn::Sequential net_;
+  std::unique_ptr<torch::optim::Adam> adam_;
+  std::size_t step_ = 0;
+};
+
+Workload mlp(Tensors x) {
+  return {[training = std::make_shared<MlpTraining>(x)](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(training->step());
+          },
+          [=] {
+            MlpTraining training(x);
+            Tensors losses;
+            for (int i = 0; i < 20; ++i) losses.push_back(training.step().detach());
+            return results(torch::stack(losses));
+          }};
+}
+
 Tensor layer_norm(const Tensors& x) { return torch::layer_norm(x[0], {x[0].size(-1)}, x[1], x[2], 1e-3); }
 Tensor cross_entropy(const Tensors& x) {
   return torch::cross_entropy_loss(x[1], x[0].to(torch::kLong), {}, at::Reduction::None);
@@ -102,6 +162,8 @@ std::map<std::string, Op> ops() {
       {"eager_add", op([](const Tensors& x) { return x[0] + x[1]; })},
       {"add", op([](const Tensors& x) { return x[0] + x[1]; })},
       {"recorded_add", recorded_add},
+      {"assign_add", assign_add},
+      {"mlp", mlp},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
       {"relu", op([](const Tensors& x) { return torch::relu(x[0]); })},
       {"expression", op([](const Tensors& x) { return torch::relu(x[0] * x[3] + x[1]) * x[3] + x[2] * x[4]; })},
@@ -150,5 +212,6 @@ Workload make(const std::string& name, const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   at::set_num_threads(std::atoi(std::getenv("OMP_NUM_THREADS") ? std::getenv("OMP_NUM_THREADS") : "2"));
+  if (best_effort) at::globalContext().setFlushDenormal(true);
   return bench::serve(argc, argv, TORCH_VERSION, make);
 }

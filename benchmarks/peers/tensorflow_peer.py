@@ -1,6 +1,7 @@
 """TensorFlow as a contestant: every workload is one tf.function, compiled by XLA if the argument says so; only the eager adds are not."""
 import os
 import sys
+import threading
 
 import child
 import tensorflow as tf
@@ -86,12 +87,93 @@ def eager(op, x, y):
     return run, lambda: [tf.add(x, y)]
 
 
+def variables(op, x):
+    """Reads and changes of a tf.Variable, eagerly; assign_add locks it, so that several threads may do so."""
+    def add_ones(v, count):
+        for _ in range(count):
+            v.assign_add(1.0)
+
+    def by_8_threads(v, count):
+        parts = [count * (t + 1) // 8 - count * t // 8 for t in range(8)]
+        threads = [threading.Thread(target=add_ones, args=(v, part)) for part in parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def read(v, count):
+        for _ in range(count):
+            v.read_value()
+    work = {"read_variable": read, "assign_add": add_ones, "assign_add_by_8_threads": by_8_threads}[op]
+    v = tf.Variable(x)
+
+    def results():
+        fresh = tf.Variable(x)
+        work(fresh, 800)
+        return [fresh.read_value()]
+    return lambda count: work(v, count), results
+
+
+def mlp(x):
+    """Training: images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps. The optimizer is
+    that of Keras by default and one op for each variable with best effort."""
+    images, labels = tf.unstack(x[0]), tf.unstack(x[1])
+    p = [tf.Variable(v) for v in x[2:]]
+    m, s = ([tf.Variable(tf.zeros_like(v)) for v in p] for _ in range(2))
+    powers = [tf.Variable(0.9), tf.Variable(0.999)]
+    keras = None if child.best_effort() else tf.keras.optimizers.Adam(1e-3, epsilon=1e-7)
+    if keras:
+        keras.build(p)
+
+    @tf.function(jit_compile=XLA, input_signature=[tf.TensorSpec(images[0].shape, tf.float32), tf.TensorSpec(labels[0].shape, tf.int32)])
+    def step(images, labels):
+        with tf.GradientTape() as tape:
+            x = images
+            for weight, bias in zip(p[:-2:2], p[1:-2:2]):
+                x = tf.nn.relu(tf.nn.bias_add(tf.matmul(x, weight), bias))
+            loss = tf.reduce_mean(cross_entropy(labels, tf.nn.bias_add(tf.matmul(x, p[-2]), p[-1])))
+        gradients = tape.gradient(loss, p)
+        if keras:
+            keras.apply_gradients(zip(gradients, p))
+            return loss
+        b1, b2 = (power.read_value() for power in powers)
+        for v, mean, square, g in zip(p, m, s, gradients):
+            tf.raw_ops.ResourceApplyAdam(var=v.handle, m=mean.handle, v=square.handle, beta1_power=b1, beta2_power=b2, lr=1e-3, beta1=0.9,
+                                         beta2=0.999, epsilon=1e-7, grad=g)
+        powers[0].assign(b1 * 0.9)
+        powers[1].assign(b2 * 0.999)
+        return loss
+
+    step = step.get_concrete_function() if child.best_effort() else step
+    done = 0
+
+    def one():
+        nonlocal done
+        loss = step(images[done % len(images)], labels[done % len(labels)])
+        done += 1
+        return loss
+
+    losses = [float(one()) for _ in range(20)]
+
+    def run(count):
+        for _ in range(count):
+            loss = one()
+        loss.numpy()
+    return run, lambda: [losses]
+
+
 def make(op, arrays):
     x = [tf.constant(a) for a in arrays]
     if op in ("eager_add", "recorded_add"):
         if XLA:
             raise KeyError(op)
         return eager(op, *x)
+    if op in ("read_variable", "assign_add", "assign_add_by_8_threads"):
+        if XLA:
+            raise KeyError(op)
+        return variables(op, *x)
+    if op == "mlp":
+        return mlp(x)
     f = tf.function(OPS[op], input_signature=[tf.TensorSpec(v.shape, v.dtype) for v in x], jit_compile=XLA)
     f = f.get_concrete_function() if child.best_effort() else f
     f(*x)

@@ -113,6 +113,12 @@ with tempfile.TemporaryDirectory() as folder:
         text = file.read()
     expect("the report has the row and names what was not compared", "| T1 | fake | 100 ns |" in text and "out of luck" in text)
 
+    eager, recorded = (case.name for case in suite.CASES if case.op in ("eager_add", "recorded_add"))
+    rows = [{**row, "case": eager}, {**row, "case": recorded, "ours_ns": 150, "peers": {"slow": {**slow, "ns": 600}}}]
+    expect("the cost of a tape is a line of its own", "| 50 ns |  |  | 0.25 |" in "\n".join(report.group_table(rows, ["slow"])))
+
+expect("a limit counts work in place twice and says whether kinds of work add up",
+       (suite.Limit(read=1, updated=3, in_turn=True).moved, str(suite.Limit(flops=5))) == (7, "limit slowest 1 0 0 0 5"))
 expect("cases have unique names", len({case.name for case in suite.CASES}) == len(suite.CASES))
 grouped = sorted(id for ids in suite.GROUPS.values() for id in ids)
 expect("every id belongs to one group", grouped == sorted({case.id for case in suite.CASES}))
