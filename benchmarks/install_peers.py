@@ -122,7 +122,9 @@ def peers(logs, threads):
     def libtorch(log):
         library = "/usr/lib/x86_64-linux-gnu"
         flags = ["-I/usr/include/torch/csrc/api/include", "-ltorch", "-ltorch_cpu", "-lc10"]
-        return ([program("libtorch", log, flags, ["/usr/include/torch/csrc/api/include/torch/torch.h"])],
+        # Without OpenBLAS it would multiply with the reference library, fifty times slower: that would be no comparison.
+        needed = ["/usr/include/torch/csrc/api/include/torch/torch.h", f"{library}/openblas-openmp/libblas.so.3"]
+        return ([program("libtorch", log, flags, needed)],
                 [f"{library}/libtorch_cpu.so", f"{library}/libtorch.so", f"{library}/libc10.so"])
 
     def onednn(log):
@@ -145,12 +147,12 @@ def prepare(peer, install, common, best, logs):
         log = f"{logs}/install_{slug}.log"
         open(log, "w").close()
         command, paths = install(log)
+        # What it compiles is compiled in this run: a cache of another run may hold what an interruption left half done.
+        cache = f"{logs}/{slug}.cache"
+        shutil.rmtree(cache, ignore_errors=True)
         for number, settings in enumerate([None, *best]):
             variant = "defaults" if settings is None else "best effort"
             words = " ".join([variant, *(f"{key}={value}" for key, value in (settings or {}).items())])
-            # What it compiles is compiled in this run: a cache of another run may hold what an interruption left half done.
-            cache = f"{logs}/{slug}_{number}.cache"
-            shutil.rmtree(cache, ignore_errors=True)
             settings = {**common, **(settings or {}), "WEFT_BENCH_VARIANT": variant, "TORCHINDUCTOR_CACHE_DIR": cache}
             peer.variants.append(Contestant(peer.name, command, texts(settings), f"{logs}/{slug}_{number}.log", words))
         peer.variants[0].start()

@@ -1,4 +1,5 @@
 """One row: contestants in interleaved rounds, ratios within each round, medians and intervals over the rounds."""
+import math
 import os
 import random
 import statistics
@@ -71,19 +72,23 @@ def disagreement(ours, theirs):
     return None
 
 
-def warm_up(contestant, case, protocol):
-    """Runs until three blocks in a row agree within 2 %; returns how many repetitions make a block, and their time each."""
+def warm_up(contestant, case, protocol, best=math.inf):
+    """Runs until three blocks in a row agree within 2 % or are, on a machine that never rests, no faster than all before; or until it is
+    clear that another variant, which needs `best`, will do. Returns how many repetitions make a block, and their time each."""
     deadline, count, times = time.monotonic() + protocol.warm_up, 1, []
     while True:
         each = max(contestant.run(count) / count, 0.1)
         wanted = max(1, int(protocol.block * 1e9 / each) + 1)
         if case.many_calls:
-            wanted = max(wanted, min(1_000_000, int(1e9 * min(1, 20 * protocol.block) / each)))
+            wanted = max(wanted, min(1_000_000, int(5e9 * protocol.block / each)))
         if count < wanted * 0.8:
             count, times = min(wanted, count * 100), []
         else:
             times.append(each)
-            if len(times) >= 3 and max(times[-3:]) < 1.02 * min(times[-3:]):
+            last, before = times[-3:], times[:-3]
+            if len(last) == 3 and (max(last) < 1.02 * min(last) or (len(before) >= 3 and min(last) > 0.98 * min(before))):
+                break
+            if min(times) > 1.5 * best and len(times) >= 2:
                 break
         if time.monotonic() > deadline and count >= wanted * 0.5:
             break
@@ -94,20 +99,22 @@ class Entry:
     """A contestant in one row: the fastest of its variants, ready to run blocks."""
 
     def __init__(self, variants, case, protocol, prepare):
-        prepared, reasons = [], []
+        prepared, reasons, best = [], [], math.inf
         for contestant in variants:
             try:
                 contestant.wake()
                 begin = time.monotonic()
                 contestant.ask(prepare)
                 first = time.monotonic() - begin
-                count, each = warm_up(contestant, case, protocol)
+                count, each = warm_up(contestant, case, protocol, best)
+                best = min(best, each)
                 prepared.append((each, count, first, contestant))
             except Declined as why:
                 reasons.append(str(why))
         if not prepared:
             raise Declined(reasons[0])
-        _, self.count, self.preparation, self.contestant = min(prepared, key=lambda entry: entry[0])
+        _, self.count, _, self.contestant = min(prepared, key=lambda entry: entry[0])
+        self.preparation = max(entry[2] for entry in prepared)  # a later variant may find what an earlier one has compiled
         self.values = self.contestant.check()
 
     def block(self):
