@@ -9,27 +9,13 @@
 
 #include "core/apply.h"
 #include "ops/table.h"
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
 
 using std::int64_t;
-
-// The text of the error of exactly this class that the call throws; otherwise what happened instead.
-template <class Expected, class Call>
-std::string text_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return typeid(error) == typeid(Expected) ? error.message() : "another class: " + error.message();
-  } catch (const std::exception& error) {
-    return std::string("not a weft::Error: ") + error.what();
-  }
-  return "no error";
-}
-
-#define EXPECT_TEXT(Class, call, text) EXPECT_EQ(text_of<Class>([&] { static_cast<void>(call); }), text)
 
 // A call as a loaded graph would make it: with attributes of any value.
 Tensors raw(const char* name, Tensors inputs, std::vector<Attr> attrs) {

@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
+
+using test::message;
 
 using Values = std::vector<double>;
 using Sizes = std::vector<std::int64_t>;
@@ -212,16 +215,6 @@ TEST(Conv, EmptySizes) {
   EXPECT_EQ(conv2d(zeros({1, 2, 4, 2}), zeros({3, 3, 2, 5})).shape(), (Shape{1, 0, 2, 5}));  // a window one too long, as in TensorFlow
   EXPECT_EQ(conv1d(zeros({1, 3, 0}), zeros({2, 0, 2})).to_vector<float>(), std::vector<float>(4, 0.f));
   EXPECT_EQ(conv_backward_filter(zeros({0, 4, 2}), zeros({0, 2, 3}), zeros({3, 2, 3})).to_vector<float>(), std::vector<float>(18, 0.f));
-}
-
-template <class E, class F>
-std::string message(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "(nothing thrown)";
 }
 
 void expect_text(const std::string& got, const std::string& expected) { EXPECT_EQ(got.substr(0, expected.size()), expected); }

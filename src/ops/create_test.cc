@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/tape.h>
@@ -17,12 +18,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 template <class F>
 void expect_refused(F&& f, const std::string& sentence) {
-  std::string got = "nothing was thrown";
-  try {
-    f();
-  } catch (const Error& e) {
-    got = e.what();
-  }
+  const std::string got = test::message<Error>(f);
   EXPECT_NE(got.find(sentence), std::string::npos) << got;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/tape.h>
@@ -12,24 +13,14 @@
 namespace weft {
 namespace {
 
+using test::floats;
+using test::message;
+
 using Floats = std::vector<float>;
 using Ints32 = std::vector<int>;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-Floats floats(const Tensor& x) { return x.to_vector<float>(); }
 Ints32 ints(const Tensor& x) { return x.to_vector<int>(); }
-
-template <class E, class F>
-std::string message(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.message();
-  } catch (const std::exception& error) {
-    return std::string("another class: ") + error.what();
-  }
-  return "nothing was thrown";
-}
 
 Tensor table() { return Tensor({{1.f, 2.f}, {3.f, 4.f}, {5.f, 6.f}}); }
 

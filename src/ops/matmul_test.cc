@@ -3,10 +3,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
+
+using test::message;
 
 // Numbers that look random and are the same everywhere.
 template <class T>
@@ -22,15 +25,6 @@ std::vector<T> noise(std::size_t count, std::uint64_t seed) {
 
 Tensor noise(Shape shape, std::uint64_t seed) { return Tensor(noise<double>(static_cast<std::size_t>(shape.num_elements()), seed), shape); }
 
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 void expect_says(const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; }
 
 void expect_close(const Tensor& actual, const Tensor& expected, double tolerance = 1e-12, Location at = Location::here()) {

@@ -3,21 +3,14 @@
 
 #include <cmath>
 
+#include "tests/support.h"
 #include <weft/runtime.h>
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
 
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.message();
-  }
-  return "nothing was thrown";
-}
+using test::message;
 
 // Adam on one lane, in double.
 struct Lane {

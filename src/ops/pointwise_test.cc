@@ -5,6 +5,7 @@
 #include <limits>
 #include <thread>
 
+#include "tests/support.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/tape.h>
@@ -12,19 +13,9 @@
 namespace weft {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+using test::message;
 
-template <class E>
-std::string message(const auto& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    return std::string("another error: ") + error.what();
-  }
-  return "no error";
-}
+constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
 
 Tensor gradient_of(const auto& f, const Tensor& x) {
   GradientTape tape;

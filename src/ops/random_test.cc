@@ -6,10 +6,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
+
+using test::message;
 
 using Json = nlohmann::json;
 
@@ -29,16 +32,6 @@ void expect_near(const Tensor& actual, const Json& entry) {
   const auto expected = numbers<float>(entry), got = actual.to_vector<float>();
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-6f * std::max(1.0f, std::abs(expected[i]))) << "at " << i;
-}
-
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 void expect_says(const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << text; }

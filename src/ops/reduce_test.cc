@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/support.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/tape.h>
@@ -13,22 +14,14 @@
 namespace weft {
 namespace {
 
+using test::message;
+
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
-template <class F>
 void expect_refused(F&& f, const std::string& sentence) {
-  const std::string got = message_of(f);
+  const std::string got = message<Error>(f);
   EXPECT_NE(got.find(sentence), std::string::npos) << got;
 }
 

@@ -5,10 +5,13 @@
 #include <random>
 
 #include "core/node.h"
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
+
+using test::message;
 
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min(), kMax = std::numeric_limits<std::int64_t>::max();
 
@@ -16,18 +19,6 @@ Tensor counting(Shape shape) {
   std::vector<float> values(static_cast<std::size_t>(shape.num_elements()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   return Tensor(values, shape);
-}
-
-template <class E, class F>
-std::string message_of(const F& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.message();
-  } catch (const std::exception& error) {
-    return std::string("another error: ") + error.what();
-  }
-  return "no error";
 }
 
 void expect_equal(const Tensor& y, const Shape& shape, const std::vector<float>& values) {
@@ -185,21 +176,21 @@ TEST(Indexing, ReadsAsPython) {
 
 TEST(Indexing, RefusesWhatIsNotThere) {
   const Tensor x = counting({3, 2});
-  EXPECT_EQ(message_of<IndexError>([&] { x[5]; }), "strided_slice: index 5 is out of range for axis 0 of size 3; it must be from -3 to 2.");
-  EXPECT_EQ(message_of<IndexError>([&] { x(all, -3); }), "strided_slice: index -3 is out of range for axis 1 of size 2; it must be from -2 to 1.");
-  EXPECT_EQ(message_of<IndexError>([&] { x[kMin]; }),
+  EXPECT_EQ(message<IndexError>([&] { x[5]; }), "strided_slice: index 5 is out of range for axis 0 of size 3; it must be from -3 to 2.");
+  EXPECT_EQ(message<IndexError>([&] { x(all, -3); }), "strided_slice: index -3 is out of range for axis 1 of size 2; it must be from -2 to 1.");
+  EXPECT_EQ(message<IndexError>([&] { x[kMin]; }),
             "strided_slice: index -9223372036854775808 is out of range for axis 0 of size 3; it must be from -3 to 2.");
-  EXPECT_EQ(message_of<IndexError>([&] { x[std::numeric_limits<std::uint64_t>::max()]; }),
+  EXPECT_EQ(message<IndexError>([&] { x[std::numeric_limits<std::uint64_t>::max()]; }),
             "strided_slice: index 9223372036854775807 is out of range for axis 0 of size 3; it must be from -3 to 2.");
-  EXPECT_EQ(message_of<IndexError>([&] { x(range(0, 0))[0]; }), "strided_slice: index 0 is out of range for axis 0 of size 0, which is empty.");
-  EXPECT_EQ(message_of<IndexError>([&] { x(0, 1, 0); }), "strided_slice: 3 indices were given for x f32[3,2], which has only 2 axes.");
-  EXPECT_EQ(message_of<IndexError>([&] { x(ellipsis, 0, ellipsis); }),
+  EXPECT_EQ(message<IndexError>([&] { x(range(0, 0))[0]; }), "strided_slice: index 0 is out of range for axis 0 of size 0, which is empty.");
+  EXPECT_EQ(message<IndexError>([&] { x(0, 1, 0); }), "strided_slice: 3 indices were given for x f32[3,2], which has only 2 axes.");
+  EXPECT_EQ(message<IndexError>([&] { x(ellipsis, 0, ellipsis); }),
             "strided_slice: there are 2 ellipses (ellipsis_mask); only one can stand for the axes that are not named.");
-  EXPECT_EQ(message_of<ValueError>([&] { x(range(none, none, 0)); }), "strided_slice: the step of index 0 is 0; it must be positive or negative.");
-  EXPECT_EQ(message_of<IndexError>([&] { x.index(std::vector<Index>(70, newaxis)); }), "strided_slice: 70 indices were given; at most 63 are possible.");
-  EXPECT_EQ(message_of<ShapeError>([&] { x.index(std::vector<Index>(40, newaxis)); }),
+  EXPECT_EQ(message<ValueError>([&] { x(range(none, none, 0)); }), "strided_slice: the step of index 0 is 0; it must be positive or negative.");
+  EXPECT_EQ(message<IndexError>([&] { x.index(std::vector<Index>(70, newaxis)); }), "strided_slice: 70 indices were given; at most 63 are possible.");
+  EXPECT_EQ(message<ShapeError>([&] { x.index(std::vector<Index>(40, newaxis)); }),
             "strided_slice: the result would have rank 42; at most 32 axes are possible.");
-  EXPECT_EQ(message_of<ValueError>([&] { strided_slice(x, {0, 0}, {1}); }),
+  EXPECT_EQ(message<ValueError>([&] { strided_slice(x, {0, 0}, {1}); }),
             "strided_slice: begin, end and strides have 2, 1 and 0 entries; they must be equally long (strides may be empty).");
 }
 
@@ -220,22 +211,22 @@ TEST(Indexing, GoesOverAxisZero) {
   for (const Tensor& row : counting({3, 2})) sums.push_back(sum(row).item<float>());
   EXPECT_EQ(sums, (std::vector<float>{1, 5, 9}));
   for (const Tensor& row : counting({0, 2})) FAIL() << row.shape().str();
-  EXPECT_EQ(message_of<ShapeError>([] { for (const Tensor& t : Tensor(1.f)) t.size(); }), "begin: the tensor is a scalar; iteration goes over axis 0.");
-  EXPECT_EQ(message_of<ShapeError>([] { make_symbolic({f32, {kUnknown, 2}}, {}).begin(); }),
+  EXPECT_EQ(message<ShapeError>([] { for (const Tensor& t : Tensor(1.f)) t.size(); }), "begin: the tensor is a scalar; iteration goes over axis 0.");
+  EXPECT_EQ(message<ShapeError>([] { make_symbolic({f32, {kUnknown, 2}}, {}).begin(); }),
             "begin: the tensor is f32[?,2]; the size of axis 0 must be known to iterate over it.");
 }
 
 TEST(Slice, RefusesBoxesThatReachOutside) {
   const Tensor x = counting({3, 2});
   expect_equal(slice(x, {1, 0}, {-1, 1}), {2, 1}, {2, 4});
-  EXPECT_EQ(message_of<IndexError>([&] { slice(x, {1, 0}, {3, 1}); }),
+  EXPECT_EQ(message<IndexError>([&] { slice(x, {1, 0}, {3, 1}); }),
             "slice: begin 1 and size 3 reach beyond axis 0 of x f32[3,2]; use a smaller size or -1.");
-  EXPECT_EQ(message_of<IndexError>([&] { slice(x, {0, -1}, {1, 1}); }), "slice: begin -1 is out of range for axis 1 of x f32[3,2]; it must be from 0 to the size.");
-  EXPECT_EQ(message_of<ShapeError>([&] { slice(x, {0, 0}, {1, kMin}); }),
+  EXPECT_EQ(message<IndexError>([&] { slice(x, {0, -1}, {1, 1}); }), "slice: begin -1 is out of range for axis 1 of x f32[3,2]; it must be from 0 to the size.");
+  EXPECT_EQ(message<ShapeError>([&] { slice(x, {0, 0}, {1, kMin}); }),
             "slice: size has -9223372036854775808; sizes must be 0 or more, or -1 for the rest.");
-  EXPECT_EQ(message_of<ShapeError>([&] { slice(x, {3, 0}, {kMax, 1}); }),
+  EXPECT_EQ(message<ShapeError>([&] { slice(x, {3, 0}, {kMax, 1}); }),
             "slice: the size 3 + 9223372036854775807 does not fit 63 bits; use smaller shapes.");
-  EXPECT_EQ(message_of<ShapeError>([&] { slice(x, 0, 1); }), "slice: begin has 1 entries and size 1; x f32[3,2] needs one for each axis.");
+  EXPECT_EQ(message<ShapeError>([&] { slice(x, 0, 1); }), "slice: begin has 1 entries and size 1; x f32[3,2] needs one for each axis.");
 }
 
 TEST(Pad, MirrorsAndRefuses) {
@@ -244,12 +235,12 @@ TEST(Pad, MirrorsAndRefuses) {
   expect_equal(pad(x, {{3, 2}}, {.mode = PadMode::kSymmetric}), {8}, {3, 2, 1, 1, 2, 3, 3, 2});
   expect_equal(pad(x(range(0, 0)), {{1, 1}}, {.constant_values = 4}), {2}, {4, 4});
   EXPECT_EQ(pad(Tensor({true}), {{0, 1}}, {.constant_values = 1}).to_vector<bool>(), (std::vector<bool>{true, true}));
-  EXPECT_EQ(message_of<ShapeError>([&] { pad(x, {{0, 3}}, {.mode = PadMode::kReflect}); }),
+  EXPECT_EQ(message<ShapeError>([&] { pad(x, {{0, 3}}, {.mode = PadMode::kReflect}); }),
             "pad: paddings has 3 for axis 0 of x f32[3]; this mode can repeat at most 2 elements there.");
-  EXPECT_EQ(message_of<ShapeError>([&] { pad(x, {{0, -1}}); }), "pad: paddings has -1; amounts must be 0 or more.");
-  EXPECT_EQ(message_of<ShapeError>([&] { pad(x, {}); }), "pad: paddings has 0 pairs; 1 are needed, one for each axis.");
-  EXPECT_EQ(message_of<ShapeError>([&] { pad(x, {{kMax, kMax}}); }), "pad: the size 9223372036854775807 + 3 does not fit 63 bits; use smaller shapes.");
-  EXPECT_EQ(message_of<ValueError>([&] { pad(Tensor({1, 2}), {{1, 1}}, {.constant_values = 0.5}); }),
+  EXPECT_EQ(message<ShapeError>([&] { pad(x, {{0, -1}}); }), "pad: paddings has -1; amounts must be 0 or more.");
+  EXPECT_EQ(message<ShapeError>([&] { pad(x, {}); }), "pad: paddings has 0 pairs; 1 are needed, one for each axis.");
+  EXPECT_EQ(message<ShapeError>([&] { pad(x, {{kMax, kMax}}); }), "pad: the size 9223372036854775807 + 3 does not fit 63 bits; use smaller shapes.");
+  EXPECT_EQ(message<ValueError>([&] { pad(Tensor({1, 2}), {{1, 1}}, {.constant_values = 0.5}); }),
             "pad: constant_values is 0.5, which x i32[2] cannot hold; pass another number or cast x.");
 }
 
@@ -263,18 +254,18 @@ TEST(Roll, TakesAnyShift) {
   tape.watch(x);
   const Tensor dx = tape.gradient(sum(roll(x, kMin, 0) * x), x);
   expect_equal(dx, {5}, (roll(x, kMin, 0) + roll(x, -least, 0)).to_vector<float>());
-  EXPECT_EQ(message_of<ValueError>([&] { roll(x, {1, 2}, 0); }), "roll: shift has 2 entries and axis 1; give one shift for each axis.");
-  EXPECT_EQ(message_of<IndexError>([&] { roll(x, 1, 1); }), "roll: axis has 1, but must be from -1 to 0 for x f32[5].");
+  EXPECT_EQ(message<ValueError>([&] { roll(x, {1, 2}, 0); }), "roll: shift has 2 entries and axis 1; give one shift for each axis.");
+  EXPECT_EQ(message<IndexError>([&] { roll(x, 1, 1); }), "roll: axis has 1, but must be from -1 to 0 for x f32[5].");
 }
 
 TEST(ReverseSequence, ChecksEveryLength) {
   const Tensor x = counting({2, 3});
   expect_equal(reverse_sequence(x, Tensor({2, 0}), 1), {2, 3}, {1, 0, 2, 3, 4, 5});
-  EXPECT_EQ(message_of<IndexError>([&] { reverse_sequence(x, Tensor({2, 4}), 1); }),
+  EXPECT_EQ(message<IndexError>([&] { reverse_sequence(x, Tensor({2, 4}), 1); }),
             "reverse_sequence: lengths[1] is 4; it must be from 0 to 3, the size of seq_axis.");
-  EXPECT_EQ(message_of<IndexError>([&] { reverse_sequence(x, Tensor({-1, 2}), 1); }),
+  EXPECT_EQ(message<IndexError>([&] { reverse_sequence(x, Tensor({-1, 2}), 1); }),
             "reverse_sequence: lengths[0] is -1; it must be from 0 to 3, the size of seq_axis.");
-  EXPECT_EQ(message_of<ValueError>([&] { reverse_sequence(x, Tensor({1, 2}), 0); }), "reverse_sequence: seq_axis and batch_axis are both 0; they must differ.");
+  EXPECT_EQ(message<ValueError>([&] { reverse_sequence(x, Tensor({1, 2}), 0); }), "reverse_sequence: seq_axis and batch_axis are both 0; they must differ.");
 }
 
 TEST(Split, CutsAndRefuses) {
@@ -286,12 +277,12 @@ TEST(Split, CutsAndRefuses) {
   ASSERT_EQ(parts.size(), 3u);
   expect_equal(parts[1], {2, 0}, {});
   expect_equal(parts[2], {2, 3}, {1, 2, 3, 5, 6, 7});
-  EXPECT_EQ(message_of<ShapeError>([&] { split(x, 3, {.axis = 1}); }), "split: x f32[2,4] cannot be cut into 3 equal parts along axis 1; give a list of sizes.");
-  EXPECT_EQ(message_of<ValueError>([&] { split(x, 0); }), "split: sizes is 0; the number of parts must be 1 or more.");
-  EXPECT_EQ(message_of<ShapeError>([&] { split(x, {1, 2}); }), "split: sizes add up to 3, but x f32[2,4] has 2 rows along axis 0; they must agree.");
-  EXPECT_EQ(message_of<ShapeError>([&] { split(x, {kMax, kMax}); }),
+  EXPECT_EQ(message<ShapeError>([&] { split(x, 3, {.axis = 1}); }), "split: x f32[2,4] cannot be cut into 3 equal parts along axis 1; give a list of sizes.");
+  EXPECT_EQ(message<ValueError>([&] { split(x, 0); }), "split: sizes is 0; the number of parts must be 1 or more.");
+  EXPECT_EQ(message<ShapeError>([&] { split(x, {1, 2}); }), "split: sizes add up to 3, but x f32[2,4] has 2 rows along axis 0; they must agree.");
+  EXPECT_EQ(message<ShapeError>([&] { split(x, {kMax, kMax}); }),
             "split: the size 9223372036854775807 + 9223372036854775807 does not fit 63 bits; use smaller shapes.");
-  EXPECT_EQ(message_of<ShapeError>([&] { split(counting({0, 2}), kMax); }), "split: sizes asks for more than 1048576 tensors; ask for fewer.");
+  EXPECT_EQ(message<ShapeError>([&] { split(counting({0, 2}), kMax); }), "split: sizes asks for more than 1048576 tensors; ask for fewer.");
 }
 
 TEST(Unstack, GivesOneTensorForEachRow) {
@@ -300,33 +291,33 @@ TEST(Unstack, GivesOneTensorForEachRow) {
   expect_equal(rows[2], {2}, {2, 5});
   EXPECT_TRUE(unstack(counting({0, 3})).empty());
   EXPECT_EQ(unstack(counting({3, 0})).size(), 3u);
-  EXPECT_EQ(message_of<ShapeError>([] { unstack(counting({2}), {.num = 3}); }), "unstack: num is 3, but axis 0 of x f32[2] has another size; they must agree.");
-  EXPECT_EQ(message_of<ShapeError>([] { unstack(counting({kMax / 8, 0})); }),
+  EXPECT_EQ(message<ShapeError>([] { unstack(counting({2}), {.num = 3}); }), "unstack: num is 3, but axis 0 of x f32[2] has another size; they must agree.");
+  EXPECT_EQ(message<ShapeError>([] { unstack(counting({kMax / 8, 0})); }),
             "unstack: 1152921504606846975 tensors would be returned; at most 1048576 are possible.");
   expect_equal(stack(rows, {.axis = 1}), {2, 3}, counting({2, 3}).to_vector<float>());
 }
 
 TEST(Shapes, HugeResultsAreRefusedBeforeTheyExist) {
   const Tensor x = counting({2, 3});
-  EXPECT_EQ(message_of<ShapeError>([&] { tile(x, {kMax, 1}); }), "tile: the size 2 * 9223372036854775807 does not fit 63 bits; use smaller shapes.");
-  EXPECT_EQ(message_of<ShapeError>([&] { tile(x, {kMax / 2, kMax / 3}); }),
+  EXPECT_EQ(message<ShapeError>([&] { tile(x, {kMax, 1}); }), "tile: the size 2 * 9223372036854775807 does not fit 63 bits; use smaller shapes.");
+  EXPECT_EQ(message<ShapeError>([&] { tile(x, {kMax / 2, kMax / 3}); }),
             "tile: the result would be f32[9223372036854775806,9223372036854775806], whose bytes do not fit 63 bits; use smaller shapes.");
-  EXPECT_EQ(message_of<ShapeError>([&] { tile(x, {1, -1}); }), "tile: multiples has -1; it must be 0 or more.");
-  EXPECT_EQ(message_of<ShapeError>([&] { repeat(x, {kMax, 1}, 0); }).substr(0, 7), "repeat:");
-  EXPECT_EQ(message_of<ShapeError>([&] { repeat(x, kMin, 0); }), "repeat: repeats has -9223372036854775808; it must be 0 or more.");
+  EXPECT_EQ(message<ShapeError>([&] { tile(x, {1, -1}); }), "tile: multiples has -1; it must be 0 or more.");
+  EXPECT_EQ(message<ShapeError>([&] { repeat(x, {kMax, 1}, 0); }).substr(0, 7), "repeat:");
+  EXPECT_EQ(message<ShapeError>([&] { repeat(x, kMin, 0); }), "repeat: repeats has -9223372036854775808; it must be 0 or more.");
   EXPECT_EQ(squeeze(counting({1, 3, 1})).shape(), (Shape{3}));
-  EXPECT_EQ(message_of<ShapeError>([&] { squeeze(x, {.axis = 0}); }), "squeeze: axis 0 of x f32[2,3] has size 2; only axes of size 1 can be squeezed.");
-  EXPECT_EQ(message_of<ShapeError>([] { squeeze(make_symbolic({f32, {kUnknown, 1}}, {})); }),
+  EXPECT_EQ(message<ShapeError>([&] { squeeze(x, {.axis = 0}); }), "squeeze: axis 0 of x f32[2,3] has size 2; only axes of size 1 can be squeezed.");
+  EXPECT_EQ(message<ShapeError>([] { squeeze(make_symbolic({f32, {kUnknown, 1}}, {})); }),
             "squeeze: x f32[?,1] has unknown sizes, any of which may be 1; name the axes to squeeze.");
-  EXPECT_EQ(message_of<ValueError>([&] { transpose(x, {.perm = {0, 0}}); }), "transpose: perm names axis 0 twice; name each axis once.");
-  EXPECT_EQ(message_of<ShapeError>([&] { reshape(counting({0}), {0, kMax, 2}); }),
+  EXPECT_EQ(message<ValueError>([&] { transpose(x, {.perm = {0, 0}}); }), "transpose: perm names axis 0 twice; name each axis once.");
+  EXPECT_EQ(message<ShapeError>([&] { reshape(counting({0}), {0, kMax, 2}); }),
             "reshape: the result would be f32[0,9223372036854775807,2], whose bytes do not fit 63 bits; use smaller shapes.");
   const Tensor image = counting({1, 2, 2, 4});
-  EXPECT_EQ(message_of<ShapeError>([&] { space_to_depth(image, 3); }),
+  EXPECT_EQ(message<ShapeError>([&] { space_to_depth(image, 3); }),
             "space_to_depth: axis 1 of x f32[1,2,2,4] has size 2, which is no multiple of 3; pad it or use other blocks.");
-  EXPECT_EQ(message_of<ShapeError>([&] { depth_to_space(image, kMax); }).substr(0, 16), "depth_to_space: ");
-  EXPECT_EQ(message_of<ValueError>([&] { space_to_batch(image, {2, 0}, {{0, 0}, {0, 0}}); }), "space_to_batch: block_shape has 0; it must be 1 or more.");
-  EXPECT_EQ(message_of<ShapeError>([&] { batch_to_space(image, 1, {{1, 2}}); }), "batch_to_space: crops take 3 from axis 1, which has only 2; crop less.");
+  EXPECT_EQ(message<ShapeError>([&] { depth_to_space(image, kMax); }).substr(0, 16), "depth_to_space: ");
+  EXPECT_EQ(message<ValueError>([&] { space_to_batch(image, {2, 0}, {{0, 0}, {0, 0}}); }), "space_to_batch: block_shape has 0; it must be 1 or more.");
+  EXPECT_EQ(message<ShapeError>([&] { batch_to_space(image, 1, {{1, 2}}); }), "batch_to_space: crops take 3 from axis 1, which has only 2; crop less.");
 }
 
 TEST(Shapes, LargeTransposesAreExact) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/tape.h>
@@ -12,25 +13,15 @@
 namespace weft {
 namespace {
 
+using test::floats;
+using test::message;
+
 using Floats = std::vector<float>;
 using Ints32 = std::vector<int>;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-Floats floats(const Tensor& x) { return x.to_vector<float>(); }
 Ints32 ints(const Tensor& x) { return x.to_vector<int>(); }
-
-template <class E, class F>
-std::string message(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.message();
-  } catch (const std::exception& error) {
-    return std::string("another class: ") + error.what();
-  }
-  return "nothing was thrown";
-}
 
 template <class F>
 Floats gradient_of(const F& f, const Tensor& x) {

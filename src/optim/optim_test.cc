@@ -6,6 +6,7 @@
 #include <cmath>
 #include <thread>
 
+#include "tests/support.h"
 #include <weft/random.h>
 #include <weft/transaction.h>
 #include <weft/weft.h>
@@ -13,17 +14,8 @@
 namespace weft {
 namespace {
 
-std::vector<float> floats(const Tensor& x) { return x.to_vector<float>(); }
-
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.message();
-  }
-  return "nothing was thrown";
-}
+using test::floats;
+using test::message;
 
 struct Pair {
   Variable weight{{1.f, 2.f}, {.name = "weight"}}, bias{0.5f, {.name = "bias"}};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
@@ -65,14 +66,7 @@ TEST(Schedules, RestartExactlyWhereAWaveEnds) {
 }
 
 TEST(Schedules, RefuseWhatMakesNoSense) {
-  const auto message = [](const auto& schedule) -> std::string {
-    try {
-      schedule(1);
-    } catch (const ValueError& error) {
-      return error.message();
-    }
-    return "nothing was thrown";
-  };
+  const auto message = [](const auto& schedule) { return test::message<ValueError>([&] { schedule(1); }); };
   EXPECT_EQ(message(ExponentialDecay{.decay_steps = 0}), "ExponentialDecay: decay_steps is 0; give more than 0 steps.");
   EXPECT_EQ(message(InverseTimeDecay{.decay_steps = -1}), "InverseTimeDecay: decay_steps is -1; give more than 0 steps.");
   EXPECT_EQ(message(PolynomialDecay{.decay_steps = 0}), "PolynomialDecay: decay_steps is 0; give more than 0 steps.");

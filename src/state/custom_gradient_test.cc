@@ -6,15 +6,16 @@
 #include <map>
 
 #include "core/apply.h"
+#include "tests/support.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 
 namespace weft {
 namespace {
 
-using Floats = std::vector<float>;
+using test::number;
 
-float number(const Tensor& x) { return x.item<float>(); }
+using Floats = std::vector<float>;
 
 // SEMANTICS 79
 TEST(CustomGradient, ReplacesThatOfTheOps) {

@@ -4,22 +4,14 @@
 #include <thread>
 
 #include "core/apply.h"
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
 
-float number(const Tensor& x) { return x.item<float>(); }
-
-template <class F>
-std::string refusal(const F& f) {
-  try {
-    f();
-  } catch (const GradientError& error) {
-    return error.message();
-  }
-  return "no GradientError";
-}
+using test::message;
+using test::number;
 
 std::string here(int line) { return "explain_test.cc:" + std::to_string(line); }
 std::string only_through(const std::string& source, const std::string& op, int line) {
@@ -38,8 +30,8 @@ TEST(Unconnected, IntegersOnTheWayAreNamed) {
   const int line = __LINE__ + 1;
   const Tensor y = cast(cast(x, i32) * 2, f32) + 1;
   const Tensor z = one_hot(argmax(w, {.axis = 0}), 2) * 3;
-  EXPECT_EQ(refusal([&] { tape.gradient(y, x); }), only_through("f32[]", "cast", line) + ", which gives i32[]" + kIntegers);
-  EXPECT_EQ(refusal([&] { tape.gradient(z, w); }),
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, x); }), only_through("f32[]", "cast", line) + ", which gives i32[]" + kIntegers);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(z, w); }),
             only_through("Variable \"w\" f32[2]", "argmax", line + 1) + ", which gives " + argmax(w, {.axis = 0}).spec().str() + kIntegers);
   EXPECT_FALSE(tape.gradient(y, x, {.unconnected = Unconnected::kNone}).defined());
   EXPECT_EQ(number(tape.gradient(y, x, {.unconnected = Unconnected::kZeros})), 0.f);
@@ -53,7 +45,7 @@ TEST(Unconnected, FloatingOpsWithoutAGradientAreNamed) {
   const Tensor before = x * 2;
   const int line = __LINE__ + 1;
   const Tensor y = exp(floor(before) * 3);
-  EXPECT_EQ(refusal([&] { tape.gradient(y, x); }), only_through("f32[]", "floor", line) + kNoFlow);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, x); }), only_through("f32[]", "floor", line) + kNoFlow);
 }
 
 // SEMANTICS 70
@@ -73,7 +65,7 @@ TEST(Unconnected, StopGradientIsNamedAndHidesWhatIsBelow) {
   const Tensor hidden = apply_one(counted, inputs, {}, Location::here());
   const int line = __LINE__ + 1;
   const Tensor y = stop_gradient(hidden);
-  EXPECT_EQ(refusal([&] { tape.gradient(y, x); }), only_through("f32[]", "stop_gradient", line) + kNoFlow);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, x); }), only_through("f32[]", "stop_gradient", line) + kNoFlow);
   EXPECT_EQ(number(tape.gradient(y * x, x)), 3.f);
   EXPECT_EQ(asked, 0);
 }
@@ -84,7 +76,7 @@ TEST(Unconnected, WhatIsCutOffMayBeWatched) {
   GradientTape tape({.persistent = true});
   tape.watch(x);
   const Tensor stopped = stop_gradient(x);
-  EXPECT_EQ(refusal([&] { tape.gradient(stopped * 2, stopped); }),
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(stopped * 2, stopped); }),
             "gradient: the target does not depend on source f32[], which this tape does not watch; call watch on it before computing.");
   tape.watch(stopped);
   const Tensor y = stopped * stopped * x;
@@ -99,9 +91,10 @@ TEST(Unconnected, IntegerVariablesAreNamed) {
   const int line = __LINE__ + 1;
   const Tensor loss = counter * 2;
   const std::string named = "gradient: source Variable \"counter\" i32[] holds integers, and multiply at " + here(line) + " uses it" + kRemedy;
-  EXPECT_EQ(refusal([&] { tape.gradient(loss, counter); }), named);
-  EXPECT_EQ(refusal([&] { tape.gradient(cast(loss, f32), counter); }), named);
-  EXPECT_EQ(refusal([&] { tape.gradient(cast(loss, f32), other); }), "gradient: source Variable \"other\" i32[] holds integers" + kRemedy);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(loss, counter); }), named);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(cast(loss, f32), counter); }), named);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(cast(loss, f32), other); }),
+            "gradient: source Variable \"other\" i32[] holds integers" + kRemedy);
   EXPECT_FALSE(tape.gradient(cast(loss, f32), counter, {.unconnected = Unconnected::kNone}).defined());
   EXPECT_EQ(tape.watched_variables().size(), 0u);
   EXPECT_EQ(counter.version(), 0u);
@@ -123,10 +116,10 @@ TEST(Unconnected, OfATreeOnlyIntegersOnTheWayAreErrors) {
   EXPECT_FALSE(tape.gradient(stopped, m).at("threshold").present());
   const int line = __LINE__ + 1;
   const Tensor counted = plain * cast(m.steps + 1, f32);
-  EXPECT_EQ(refusal([&] { tape.gradient(counted, m); }),
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(counted, m); }),
             "gradient: source Variable \"steps\" i32[] holds integers, and add at " + here(line) + " uses it" + kRemedy);
   const Tensor compared = sum(m.weight * cast(m.weight > m.threshold, f32));
-  EXPECT_EQ(refusal([&] { tape.gradient(compared, m); }),
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(compared, m); }),
             only_through("Variable \"threshold\" f32[]", "greater", __LINE__ - 2) + ", which gives bool[2]" + kIntegers);
   EXPECT_TRUE(tape.gradient(counted, m, {.unconnected = Unconnected::kNone}).at("weight").present());
 }
@@ -140,17 +133,17 @@ TEST(Unconnected, UnwatchedSourcesSayWhy) {
   const Tensor earlier = unread;
   GradientTape tape({.persistent = true});
   const Tensor y = w * frozen * earlier * x;
-  EXPECT_EQ(refusal([&] { tape.gradient(y, x); }), independent + "f32[], which this tape does not watch" + call_watch);
-  EXPECT_EQ(refusal([&] { tape.gradient(y, frozen); }),
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, x); }), independent + "f32[], which this tape does not watch" + call_watch);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, frozen); }),
             independent + "Variable \"frozen\" f32[], which this tape does not watch, since it is not trainable" + call_watch);
-  EXPECT_EQ(refusal([&] { tape.gradient(y, unread); }),
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, unread); }),
             independent + "Variable \"unread\" f32[], which was not read while this tape recorded; read it after the tape is made, or ask for "
                           "unconnected = zeros or none if that is meant.");
   const Tensor read_now = late;
-  EXPECT_EQ(refusal([&] { tape.gradient(y, late); }),
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, late); }),
             independent + "the Variable made at " + here(line_of_late) + " f32[] through differentiable ops; ask for unconnected = zeros or none if that is meant.");
   GradientTape told({.watch_accessed_variables = false});
-  EXPECT_EQ(refusal([&] { told.gradient(w * 2, w); }),
+  EXPECT_EQ(message<GradientError>([&] { told.gradient(w * 2, w); }),
             independent + "Variable \"w\" f32[], which this tape does not watch, since it watches only what it is told to" + call_watch);
 }
 

@@ -5,15 +5,16 @@
 #include <optional>
 #include <thread>
 
+#include "tests/support.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 
 namespace weft {
 namespace {
 
-using Floats = std::vector<float>;
+using test::number;
 
-float number(const Tensor& x) { return x.item<float>(); }
+using Floats = std::vector<float>;
 
 // SEMANTICS 85
 TEST(Tape, AnExceptionLeavesTheTapeUsableAndTheStackClean) {

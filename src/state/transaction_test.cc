@@ -4,27 +4,20 @@
 
 #include <thread>
 
+#include "tests/support.h"
 #include <weft/ops.h>
 #include <weft/tape.h>
 
 namespace weft {
 namespace {
 
+using test::message;
+
 float number(const Variable& v) { return v.read_latest().item<float>(); }
 
 template <class F>
 void on_another_thread(F&& f) {
   std::thread(std::forward<F>(f)).join();
-}
-
-template <class E, class F>
-std::string text_of(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.message();
-  }
-  return "no error";
 }
 
 TEST(Atomically, PublishesAllAtItsEnd) {
@@ -125,7 +118,7 @@ TEST(Atomically, EndsAgainstAnybody) {
 TEST(Atomically, ThrowsConflictsOnRequest) {
   Variable total{0.f, {.name = "total"}}, other{0.f};
   int mine = 0, theirs = 0, block = 0;
-  const std::string text = text_of<ConflictError>([&] {
+  const std::string text = message<ConflictError>([&] {
     block = __LINE__ + 1;
     atomically([&] {
       const Tensor now = total;
@@ -278,7 +271,7 @@ TEST(WriteTransaction, UndoesWithoutPublishing) {
   {
     WriteTransaction step(writes, {}, Location::here(), "step");
     step.value(0) = Tensor(5.f);
-    EXPECT_EQ(text_of<StateError>([&] { b.assign(2.f); }),
+    EXPECT_EQ(message<StateError>([&] { b.assign(2.f); }),
               "assign: Variable \"b\" is not one of those that this update has been given to write; write it before or after.");
   }
   EXPECT_EQ(number(a), 1);

@@ -4,12 +4,15 @@
 
 #include <thread>
 
+#include "tests/support.h"
 #include <weft/ops.h>
 #include <weft/print.h>
 #include <weft/transaction.h>
 
 namespace weft {
 namespace {
+
+using test::message;
 
 struct Dense {
   Variable weight, bias;
@@ -32,16 +35,6 @@ std::string paths_of(const Map& map) {
   std::string paths;
   for (const auto& [path, value] : map) paths += (paths.empty() ? "" : " ") + std::string(path);
   return paths;
-}
-
-template <class Call>
-std::string value_error(const Call& call) {
-  try {
-    call();
-  } catch (const ValueError& error) {
-    return error.message();
-  }
-  return "none";
 }
 
 TEST(Tree, NamesVariablesByTheirPaths) {
@@ -141,15 +134,15 @@ TEST(Snapshot, HoldsTheValuesOfOneMoment) {
 TEST(Snapshot, NamesWhatIsNotThere) {
   Net net;
   const Snapshot now = snapshot(net);
-  EXPECT_EQ(value_error([&] { now.at("layers.1.wieght"); }),
+  EXPECT_EQ(message<ValueError>([&] { now.at("layers.1.wieght"); }),
             "snapshot: there is no entry \"layers.1.wieght\"; there are \"hparams.lr_param\", \"layers.0.weight\", \"layers.0.bias\", "
             "\"layers.1.weight\", \"layers.1.bias\", \"layers.2.weight\", \"layers.2.bias\".");
-  EXPECT_EQ(value_error([&] { now[Variable(1.f, {.name = "stranger"})]; }),
+  EXPECT_EQ(message<ValueError>([&] { now[Variable(1.f, {.name = "stranger"})]; }),
             "snapshot: Variable \"stranger\" is not among the 7 Variables here; ask with contains, or take a tree that holds it.");
-  EXPECT_EQ(value_error([&] { Snapshot().at("x"); }), "snapshot: there is no entry \"x\"; there are none at all.");
+  EXPECT_EQ(message<ValueError>([&] { Snapshot().at("x"); }), "snapshot: there is no entry \"x\"; there are none at all.");
   std::vector<Variable> many;
   for (int i = 0; i < 10; ++i) many.emplace_back(i);
-  EXPECT_EQ(value_error([&] { snapshot(many).at("x"); }),
+  EXPECT_EQ(message<ValueError>([&] { snapshot(many).at("x"); }),
             "snapshot: there is no entry \"x\"; there are \"0\", \"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\" and 2 more.");
 }
 
@@ -204,9 +197,9 @@ TEST(Gradients, AreFoundByVariableAndPath) {
   EXPECT_EQ(present, 2);
   for (Grad& grad : grads.values()) grad = Grad(ones({1}));
   EXPECT_TRUE(grads.at("layers.2.bias").present());
-  EXPECT_EQ(value_error([&] { grads[net.hparams.lr_param]; }),
+  EXPECT_EQ(message<ValueError>([&] { grads[net.hparams.lr_param]; }),
             "gradients: Variable \"lr\" is not among the 6 Variables here; ask with contains, or take a tree that holds it.");
-  EXPECT_EQ(value_error([&] { sources.with(std::vector<Grad>(5)); }),
+  EXPECT_EQ(message<ValueError>([&] { sources.with(std::vector<Grad>(5)); }),
             "gradients: 5 values cannot stand for 6 Variables; give one for each.");
 }
 

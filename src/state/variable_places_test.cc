@@ -1,24 +1,16 @@
 // Parts of Variables as SEMANTICS describes them; the numbers are its entries.
 #include <gtest/gtest.h>
 
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
 
-using Floats = std::vector<float>;
-Floats floats(const Tensor& x) { return x.to_vector<float>(); }
+using test::floats;
+using test::message;
 
-template <class E, class F>
-std::string text_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return dynamic_cast<const E*>(&error) != nullptr ? error.message() : "another class: " + error.message();
-  }
-  return "no error";
-}
-#define EXPECT_TEXT(Class, call, text) EXPECT_EQ(text_of<Class>([&] { static_cast<void>(call); }), text)
+using Floats = std::vector<float>;
 
 // SEMANTICS 28, 31
 TEST(Variable, ScattersRows) {
@@ -83,7 +75,7 @@ TEST(Variable, ScattersRefuseWhatDoesNotFit) {
   EXPECT_THROW(v.scatter_add(Tensor(), 1.f), ValueError);
   EXPECT_THROW(v.sparse_read(Tensor({3})), IndexError);
   EXPECT_TRUE(v.value().same_as(before));
-  EXPECT_EQ(text_of<IndexError>([&] { v.scatter_add(Tensor({3}), 1.f); }).rfind("scatter_add: for Variable \"v\" f32[3,2], ", 0), 0u);
+  EXPECT_EQ(message<IndexError>([&] { v.scatter_add(Tensor({3}), 1.f); }).rfind("scatter_add: for Variable \"v\" f32[3,2], ", 0), 0u);
 }
 
 // SEMANTICS 33

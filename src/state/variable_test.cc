@@ -7,24 +7,15 @@
 #include <sstream>
 
 #include "state/slot.h"
+#include "tests/support.h"
 #include <weft/weft.h>
 
 namespace weft {
 namespace {
 
-using Floats = std::vector<float>;
-Floats floats(const Tensor& x) { return x.to_vector<float>(); }
+using test::floats;
 
-template <class E, class F>
-std::string text_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return dynamic_cast<const E*>(&error) != nullptr ? error.message() : "another class: " + error.message();
-  }
-  return "no error";
-}
-#define EXPECT_TEXT(Class, call, text) EXPECT_EQ(text_of<Class>([&] { static_cast<void>(call); }), text)
+using Floats = std::vector<float>;
 
 // SEMANTICS 15
 TEST(Variable, TakesDtypeAndShapeFromItsInitialValue) {
