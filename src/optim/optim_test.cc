@@ -265,6 +265,13 @@ TEST(Optimizer, RefusesGradientsThatDoNotFit) {
   EXPECT_EQ(message<ShapeError>([&] { adam.apply({Tensor(1.f), Tensor(1.f)}, {p.weight, p.bias}); }),
             "Adam: the gradient of weight is f32[], but weight is f32[2]; they must agree.");
   EXPECT_EQ(message<ValueError>([&] { adam.apply({Tensor(1.f), Tensor(1.f)}, {p.bias, p.bias}); }),
+  EXPECT_EQ(message<DtypeError>([&] { adam.apply({Tensor({1, 1}, f64), Tensor(1.f)}, {p.weight, p.bias}); }),
+            "Adam: the gradient of weight is f64[2], but weight is f32[2]; the dtypes must agree, cast the gradient.");
+  EXPECT_THROW(adam.apply({IndexedSlices{Tensor({1.}, f64), Tensor{0}, Tensor({1., 2.}, f64)}, Tensor(1.f)}, {p.weight, p.bias}), DtypeError);
+  const std::string nameless = "the Variable made at optim_test.cc:" + std::to_string(__LINE__ + 1);
+  Variable without_name{1.f};
+  EXPECT_EQ(message<DtypeError>([&] { adam.apply({Tensor({1.}, f16)[0]}, {without_name}); }),
+            "Adam: the gradient of " + nameless + " is f16[], but " + nameless + " is f32[]; the dtypes must agree, cast the gradient.");
             "Adam: bias is named twice; give one gradient for each Variable.");
   EXPECT_EQ(adam.steps(), 0);
   EXPECT_EQ(p.weight.version(), 0u);

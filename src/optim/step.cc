@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/infer.h"
 #include "optim/book.h"
+#include "state/slot.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/print.h>
@@ -19,13 +21,6 @@ Grad changed(const Grad& g, const F& f) {
 }
 
 const Tensor& numbers(const Grad& g, Tensor& dense) { return g.sparse() ? g.slices().values : (dense = g.dense()); }
-
-bool fits(const Spec& gradient, const Spec& variable) {
-  if (gradient.dtype != variable.dtype || gradient.shape.rank() != variable.shape.rank()) return false;
-  for (int axis = 0; axis < variable.shape.rank(); ++axis)
-    if (variable.shape[axis] != kUnknown && gradient.shape[axis] != variable.shape[axis]) return false;
-  return true;
-}
 
 // "a, b and 3 more"
 std::string listed(std::span<const std::string_view> keys) {
@@ -207,9 +202,13 @@ void Optimizer::apply(std::span<const Grad> gradients, std::span<const Variable*
     }
     const Tensor like = gradients[i].sparse() ? gradients[i].slices().like : gradients[i].dense();
     const Spec& spec = variables[i]->spec();
-    if (!fits(like.spec(), spec))
-      throw ShapeError(
-          name_, format("the gradient of {} is {}, but {} is {}; they must agree.", keys[i], like.spec().str(), keys[i], spec.str()), at);
+    const bool same_dtype = like.dtype() == spec.dtype;
+    if (!same_dtype || !infer::compatible(like.shape(), spec.shape)) {
+      const std::string called = keys[i].empty() ? variables[i]->slot()->title() : std::string(keys[i]);
+      const std::string both = format("the gradient of {} is {}, but {} is {}; ", called, like.spec().str(), called, spec.str());
+      if (!same_dtype) throw DtypeError(name_, both + "the dtypes must agree, cast the gradient.", at);
+      throw ShapeError(name_, both + "they must agree.", at);
+    }
     present.push_back(gradients[i]);
     changing.push_back(variables[i]);
     names.push_back(keys[i]);

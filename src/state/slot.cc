@@ -1,18 +1,13 @@
 #include "state/slot.h"
 
+#include "core/infer.h"
+
 namespace weft::inline v0 {
 namespace {
 
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-bool fits(const Shape& declared, const Shape& shape) {
-  if (declared.rank() != shape.rank()) return false;
-  for (int axis = 0; axis < shape.rank(); ++axis)
-    if (declared[axis] != kUnknown && declared[axis] != shape[axis]) return false;
-  return true;
 }
 
 }  // namespace
@@ -33,7 +28,7 @@ void Slot::require_fits(const char* by, const Spec& spec, Location at) const {
   if (spec.dtype != declared.dtype)
     throw DtypeError(by, title() + " is " + declared.str() + " and the value " + spec.str() +
         "; a Variable keeps its dtype, cast the value.", at);
-  if (!fits(declared.shape, spec.shape))
+  if (!infer::compatible(declared.shape, spec.shape))
     throw ShapeError(by, title() + " is " + declared.str() + " and the value " + spec.str() +
                              "; the shapes must agree (nothing is broadcast), or the Variable be declared with sizes that may change.", at);
 }

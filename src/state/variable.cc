@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "core/apply.h"
-#include "ops/table.h"
 #include "state/transaction.h"
 #include <weft/ops.h>
 #include <weft/print.h>
@@ -30,6 +29,23 @@ Tensor listed(std::initializer_list<Nested> list, const Slot& slot, const char* 
                              " and the list holds a number that this dtype does not; cast it.", at);
   }
 }
+
+// The row behind a public function of two tensors: whoever is called through it sees it.
+class RowOf final : public Interpreter {
+ public:
+  explicit RowOf(Tensor (*op)(Tensor, Tensor, Location)) {
+    const Scope instead(this);
+    op(0.f, 0.f, {});
+  }
+  void apply(Call call, Tensors& outputs) override {
+    row_ = &call.op;
+    outputs.push_back(call.inputs[0]);
+  }
+  const Op& row() const { return *row_; }
+
+ private:
+  const Op* row_ = nullptr;
+};
 
 SlotRef make_slot(Tensor initial, VariableOptions options, Location at) {
   Spec declared = initial.spec();
@@ -91,14 +107,14 @@ Variable& Variable::change(const char* by, Tensor x, Location at, Tensor (*op)(T
 }
 
 Variable& Variable::assign_add(Tensor x, Location at) {
-  static const Op& row = *find_row("add");
+  static const Op& row = RowOf(add).row();
   x = adapted(std::move(x), *slot(), "assign_add", at);
   if (update_in_place(*slot_, row, x, at, "assign_add")) return *this;
   return change("assign_add", std::move(x), at, add);
 }
 
 Variable& Variable::assign_sub(Tensor x, Location at) {
-  static const Op& row = *find_row("subtract");
+  static const Op& row = RowOf(subtract).row();
   x = adapted(std::move(x), *slot(), "assign_sub", at);
   if (update_in_place(*slot_, row, x, at, "assign_sub")) return *this;
   return change("assign_sub", std::move(x), at, subtract);
