@@ -230,7 +230,7 @@ TEST(RecomputeGrad, ReachesVariablesAndCapturedTensorsToTheSecondOrder) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-6f) << i;
 }
 
-// DESIGN 3.10, also when the value is computed again later.
+// The tape holds values, also when the value is computed again later.
 TEST(RecomputeGrad, SeesVariablesAsTheyWere) {
   Variable w{3.f};
   const auto f = recompute_grad([&](Tensor x) { return x * w * w; });

@@ -21,7 +21,7 @@ const std::string kIntegers = ", and integers have no gradient; keep the path fl
 const std::string kNoFlow = ", through which no gradient flows; use another op, or ask for unconnected = zeros or none if that is meant.";
 const std::string kRemedy = "; only floating values have gradients, make it a floating Variable, such as Variable{0.f}.";
 
-// SEMANTICS 64 as section 0 decides; pain 14: the first call through which no gradient flows is named, with its line.
+// SEMANTICS 64, 65: the first call through which no gradient flows is named, with its line.
 TEST(Unconnected, IntegersOnTheWayAreNamed) {
   const Tensor x = 3.7f;
   const Variable w{{1.f, 2.f}, {.name = "w"}};
@@ -35,7 +35,7 @@ TEST(Unconnected, IntegersOnTheWayAreNamed) {
             only_through("Variable \"w\" f32[2]", "argmax", line + 1) + ", which gives " + argmax(w, {.axis = 0}).spec().str() + kIntegers);
   EXPECT_FALSE(tape.gradient(y, x, {.unconnected = Unconnected::kNone}).defined());
   EXPECT_EQ(number(tape.gradient(y, x, {.unconnected = Unconnected::kZeros})), 0.f);
-  EXPECT_EQ(number(tape.gradient(y * x, x)), 7.f);  // SEMANTICS 65: a floating way is enough
+  EXPECT_EQ(number(tape.gradient(y * x, x)), 7.f);  // a floating way is enough
 }
 
 TEST(Unconnected, FloatingOpsWithoutAGradientAreNamed) {
@@ -84,7 +84,7 @@ TEST(Unconnected, WhatIsCutOffMayBeWatched) {
   EXPECT_EQ(number(tape.gradient(y, x)), 9.f);
 }
 
-// VERDICTS 003-2, pain 14: the Variable, the op and the remedy.
+// The Variable, the op and the remedy.
 TEST(Unconnected, IntegerVariablesAreNamed) {
   const Variable counter{0, {.name = "counter"}}, other{1, {.name = "other"}};
   GradientTape tape({.persistent = true});

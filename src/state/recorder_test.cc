@@ -231,7 +231,7 @@ TEST(Tape, GradientsKeepTheDtypeOfTheirSource) {
   EXPECT_EQ(tape.gradient(y, x).spec(), x.spec());
 }
 
-// DESIGN 9: the order in which gradients add up is fixed by the tape.
+// The order in which gradients add up is fixed by the tape.
 TEST(Tape, IsDeterministic) {
   const Tensor x = {0.1f, 0.2f, 0.3f};
   Floats before;

@@ -190,7 +190,7 @@ TEST(Tape, UnconnectedSourcesAreErrorsZerosOrNothing) {
   EXPECT_THROW(tape.gradient(y, other, {.unconnected = static_cast<Unconnected>(9)}), ValueError);
 }
 
-// SEMANTICS 64, as section 0 decides: integers are an error that says so.
+// SEMANTICS 64: an error that says so, where TensorFlow answers nothing.
 TEST(Tape, IntegersHaveNoGradient) {
   const Tensor x = 3.f;
   GradientTape tape({.persistent = true});

@@ -1,4 +1,4 @@
-// Parts of Variables as SEMANTICS describes them; the numbers are its entries.
+// Parts of Variables as tests/data/semantics.txt describes them.
 #include <gtest/gtest.h>
 
 #include "tests/support.h"

@@ -1,4 +1,4 @@
-// Variables as SEMANTICS describes them; the numbers are its entries.
+// Variables as tests/data/semantics.txt describes them.
 #include <weft/variable.h>
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(Variable, EqualNamesAreSeparate) {
   EXPECT_FALSE(a.same_slot(b));
 }
 
-// SEMANTICS 17, as section 0 decides it, and 37
+// SEMANTICS 17, 37: TensorFlow copies where Weft shares.
 TEST(Variable, CopiesShareAndClonesDoNot) {
   Variable a{1.f, {.name = "a", .trainable = false, .shape = Shape{}}};
   Variable same = a, clone = a.clone();
@@ -209,6 +209,8 @@ TEST(Variable, IsTrainableUnlessToldOtherwise) {
   EXPECT_TRUE(Variable{1.f}.trainable());
   EXPECT_FALSE((Variable{1.f, {.trainable = false}}.trainable()));
   EXPECT_FALSE(static_cast<bool>(Variable{1.f}.constraint()));
+  static_assert(!std::is_assignable_v<decltype(VariableOptions::constraint)&, Tensor>);
+  static_assert(!std::is_assignable_v<decltype(VariableOptions::constraint)&, float (*)(const char*)>);
   const Variable bounded{1.f, {.constraint = [](const Tensor& x) { return maximum(x, 0.f); }}};
   EXPECT_EQ(floats(bounded.constraint()(Tensor(-2.f))), Floats{0});
 }
@@ -295,7 +297,7 @@ TEST(Variable, RemembersItsLastWrites) {
   EXPECT_EQ(format("{}", history.back()), "version 22 by assign_sub at variable_test.cc:" + std::to_string(line + 8));
 }
 
-// SEMANTICS 44; 43 is about functions.
+// SEMANTICS 44
 TEST(Variable, AssignmentCutsTheGradient) {
   const Tensor x = 3.f;
   Variable v{1.f};
