@@ -89,10 +89,14 @@ std::vector<Row> all_rows() {
 
 std::string row_name(const testing::TestParamInfo<Row>& info) { return info.param.op->name; }
 
-bool small_scale() {
+namespace {
+bool scale_is(std::string_view word) {
   const char* text = std::getenv("WEFT_TEST_SCALE");
-  return text != nullptr && std::string_view(text) == "small";
+  return text != nullptr && text == word;
 }
+}  // namespace
+bool small_scale() { return scale_is("small"); }
+bool long_scale() { return scale_is("long"); }
 
 std::span<const Sample> RowSuite::samples() const {
   const std::span<const Sample> all = op().samples;

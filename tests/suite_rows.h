@@ -17,8 +17,9 @@ void PrintTo(const Row& row, std::ostream* out);
 std::vector<Row> all_rows();
 std::string row_name(const testing::TestParamInfo<Row>& info);
 
-/// Whether WEFT_TEST_SCALE=small asks for fewer cases.
+/// Whether WEFT_TEST_SCALE=small asks for fewer cases, or WEFT_TEST_SCALE=long for as many as a release needs.
 bool small_scale();
+bool long_scale();
 
 /// A suite with one test for each row. Its outcome is a cell of the matrix that the program leaves in op_matrix.txt beside
 /// itself: the number of cases, FAILED, or why the suite cannot apply to the row.
