@@ -1,4 +1,6 @@
-// A tour of tensors and gradients. Run it with ./scripts/demo.
+// A tour of tensors, gradients and state. Run it with ./scripts/demo.
+#include <thread>
+
 #include <weft/weft.h>
 
 using namespace weft;
@@ -66,6 +68,73 @@ void fit() {
   }
 }
 
+void state() {
+  heading("A Variable is a slot");
+  Variable total{1.f, {.name = "total"}};
+  Tensor before = total;                           // a value: it stays what it is
+  total.assign_add(2.f).assign_sub(0.5f);
+  print("before {}, now {}", before, total.value());
+  Variable table{zeros({3, 2})};
+  table(0, all).assign({1, 2});                    // a part of it
+  table.scatter_add({2, 2}, 1.f);                  // a row that is named twice is changed twice
+  print("table =\n{}", table.value());
+  for (const WriteRecord& write : total.history()) print("  {}", write.str());
+
+  heading("Many changes as one");
+  Variable from{100.f}, to{0.f};
+  const auto move = [&](float amount) {
+    atomically([&] {
+      from.assign_sub(amount);
+      if (static_cast<bool>(from < 0)) throw std::runtime_error("not enough");
+      to.assign_add(amount);
+    });
+  };
+  move(30);
+  try {
+    move(80);
+  } catch (const std::runtime_error& error) {
+    print("80 more: {}; from {}, to {}", error.what(), from.value(), to.value());
+  }
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) atomically([&] { to.assign(to + 1.f); });
+    });
+  for (std::thread& thread : threads) thread.join();
+  print("eight threads added 500 each: {}", to.value());
+}
+
+struct Dense {
+  Variable weight, bias;
+  Dense(int in, int out, Generator& random) : weight{glorot_uniform({in, out}, random)}, bias{zeros({out})} {}
+  Tensor operator()(Tensor x) const { return matmul(x, weight) + bias; }
+  WEFT_FIELDS(weight, bias)                        // only because this type has a constructor
+};
+struct Net {
+  std::vector<Dense> layers;
+  Tensor operator()(Tensor x) const { return layers[1](tanh(layers[0](x))); }
+};
+
+void train() {
+  heading("Plain structs are modules");
+  Generator random{7};
+  Net net{{Dense(2, 16, random), Dense(16, 1, random)}};
+  print("{}", summary(net));
+
+  heading("A net learns a product");
+  Tensor x = random.normal({256, 2}), y = x(all, range(0, 1)) * x(all, range(1, 2));
+  Adam adam{{.learning_rate = 0.05f}};
+  Snapshot first = snapshot(net);                  // one moment of all its Variables
+  for (int step = 0; step <= 200; ++step) {
+    GradientTape tape;                             // follows the Variables that are read
+    Tensor loss = mean(square(net(x) - y));
+    adam.apply(tape.gradient(loss, net), net);     // all of them change at one moment
+    if (step == 150) adam.learning_rate.assign(0.01f);
+    if (step % 50 == 0) print("step {:>3}  loss {:.5f}", step, loss);
+  }
+  print("output bias {} was {}", net.layers[1].bias.value(), first.at("layers.1.bias"));
+}
+
 void errors() {
   heading("Mistakes say what is wrong");
   const Tensor a = zeros({2, 3}), b = zeros({4});
@@ -84,6 +153,18 @@ void errors() {
   } catch (const IndexError& error) {
     print("{}", error.what());
   }
+  Variable counter{0, {.name = "counter"}};
+  try {
+    counter.assign(a);
+  } catch (const DtypeError& error) {
+    print("{}", error.what());
+  }
+  try {
+    GradientTape tape;
+    tape.gradient(counter * 2, counter);
+  } catch (const GradientError& error) {
+    print("{}", error.what());
+  }
 }
 
 }  // namespace
@@ -92,6 +173,8 @@ int main() {
   tensors();
   gradients();
   fit();
+  state();
+  train();
   errors();
   return 0;
 }
