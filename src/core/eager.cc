@@ -51,7 +51,8 @@ void run_pointwise(const Call& call, const Specs& specs, Tensors& outputs) {
     inputs[count] = {params[count], strides[count], size_of(lanes_dtype), kernels::Half::kNo};
     ++count;
   }
-  kernels::run_tile(tile.for_dtype(dtype), inputs, count, {mutable_data(result), size_of(out), half_of(out)}, shape.begin(), shape.rank());
+  const kernels::TileOutput output{.data = mutable_data(result), .element_size = size_of(out), .half = half_of(out), .busy = tile.fused};
+  kernels::run_tile(tile.for_dtype(dtype), inputs, count, output, shape.begin(), shape.rank());
   outputs.push_back(result);
 }
 
@@ -128,7 +129,9 @@ Tensor apply_dense_pointwise(const Op& op, std::span<Tensor> inputs) {
   const std::int64_t stride = 1;
   kernels::TileInput operands[kernels::kMaxTileInputs];
   for (std::size_t i = 0; i < inputs.size(); ++i) operands[i] = {lanes[i], &stride, size_of(dtype), kernels::Half::kNo};
-  kernels::run_tile(fn, operands, static_cast<int>(inputs.size()), {result.node()->data, size_of(out), kernels::Half::kNo}, &size, 1);
+  const kernels::TileOutput output{
+      .data = result.node()->data, .element_size = size_of(out), .half = kernels::Half::kNo, .busy = op.tile.fused};
+  kernels::run_tile(fn, operands, static_cast<int>(inputs.size()), output, &size, 1);
   return result;
 }
 

@@ -96,7 +96,8 @@ void lay_out(Plan& plan) {
   bool direct[kMaxTileSlots] = {};
   for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
     const TileOutput& out = plan.outputs[o];
-    plan.streams[o] = plan.total * out.element_size >= kStreamBytes && !in_place(plan, out) && reinterpret_cast<std::uintptr_t>(out.data) % 64 == 0;
+    plan.streams[o] = plan.total * out.element_size >= kStreamBytes && !out.busy && !in_place(plan, out) &&
+                      reinterpret_cast<std::uintptr_t>(out.data) % 64 == 0;
     direct[out.slot] = out.half == Half::kNo && !plan.streams[o];
   }
   for (const TileStep& step : plan.steps)

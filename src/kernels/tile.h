@@ -43,6 +43,7 @@ struct TileOutput {
   std::size_t element_size;
   Half half;
   std::uint8_t slot = 1;  // exactly one step writes it
+  bool busy = false;      // arithmetic takes longer than memory: stores wait in the caches meanwhile, however large the output
 };
 
 /// Runs the program over outputs of the given sizes (rank of them). An output may lie where a dense input of its element size lies, if

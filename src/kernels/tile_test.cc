@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -190,6 +191,9 @@ TEST(Tile, LargeOutputsAreComplete) {
     float* const aligned = out.data() + (64 - reinterpret_cast<std::uintptr_t>(out.data()) % 64) % 64 / sizeof(float);
     const TileInput inputs[] = {{a.data(), &stride, 4, Half::kNo}, {&two, &zero, 4, Half::kNo}};
     run_tile(plus, inputs, 2, {aligned, 4, Half::kNo}, &size, 1);
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
+    std::fill_n(aligned, n, 0.f);
+    run_tile(plus, inputs, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
     run_tile(plus, inputs, 2, {a.data(), 4, Half::kNo}, &size, 1);  // in place
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k]) << k;
