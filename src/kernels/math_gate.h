@@ -21,8 +21,8 @@ WEFT_LANE T gated_slope(T x, T left) {
   return choose(x < T(0), left, T(1) - left);
 }
 
-// gelu: N is normal. For floats P(N > t) is one polynomial near 0 and the fourth power of another beyond, as in erf; so is the derivative,
-// whose second part is that times the distance from its root. Errors are those of numbers near 1: far out on the left all is 0.
+// gelu: N is normal. For floats P(N > t) is half the fourth power of a polynomial that is exactly 1 at 0, where its errors count most; so
+// is the derivative, times the distance from its root. Errors are those of numbers near 1: far out on the left all is 0.
 
 WEFT_LANE double gelu(double x) {
   const double t = size_of(x);
@@ -42,23 +42,18 @@ WEFT_LANE T fourth_power(T x) {
 template <class T>
   requires(sizeof(T) == 4)
 WEFT_LANE T gelu(T x) {
-  const T t = size_of(x), v = t - 2.25f;
-  const T near = poly(x * x, 0.398942262f, -0.0664900392f, 0.00997209549f, -0.00118470017f, 0.000113035538f, -8.25658026e-06f,
-                      3.49974442e-07f);
-  const T far = poly(v, 0.33251214f, -0.215833858f, 0.0326667614f, 0.00841049664f, -0.00275164354f, -0.000134213318f, 0.000132559187f,
-                     -1.39360918e-05f);
-  return gated(x, choose(t > 5.7f, T(0), t * choose(t < 1.7f, multiply_add(-t, near, 0.5f), fourth_power(far))));
+  const T t = size_of(x);
+  const T root = multiply_add(t, poly(t, -0.199470577f, -0.0596900256f, 0.00549547356f, 0.0045994076f, -0.000153505091f, -0.000282788802f,
+                                      3.3376021e-05f, 5.06379145e-06f, -1.22595366e-06f, 6.78575426e-08f), T(1));
+  return gated(x, choose(t > 5.7f, T(0), T(0.5f) * t * fourth_power(root)));
 }
 template <class T>
   requires(sizeof(T) == 4)
 WEFT_LANE T gelu_slope(T x) {
-  const T t = size_of(x), v = t - 2.25f;
-  const T near = poly(x * x, 0.797884524f, -0.265960932f, 0.0598385856f, -0.00949279312f, 0.00114774564f, -0.000109034081f,
-                      7.67886831e-06f, -3.01234024e-07f);
-  const T far = poly(v, 0.445829213f, -0.257431388f, 0.0202987976f, 0.0164813716f, -0.00334795611f, -0.000483618875f, 0.000203917909f,
-                     -1.33895473e-05f, -8.73102749e-07f);
-  const T left = choose(t < 1.7f, multiply_add(-t, near, 0.5f), fourth_power(far) * (0.75179154f - t));
-  return gated_slope(x, choose(t > 6.0f, T(0), left));
+  const T t = size_of(x);
+  const T root = multiply_add(t, poly(t, -0.0664025687f, -0.0949495572f, -0.0030961611f, 0.00766910261f, -3.2378193e-05f, -0.00034289878f,
+                                      1.08570567e-05f, 1.27265356e-05f, -2.03389914e-06f, 9.74176934e-08f), T(1));
+  return gated_slope(x, choose(t > 6.1f, T(0), fourth_power(root) * multiply_add(t, -0.665077996f, 0.5f)));
 }
 
 /// P(N > t) = 1 / (1 + exp(a)), and the density there in units of the slope of a >= 0.
