@@ -122,18 +122,20 @@ TEST_P(InstructionSets, AgreeBitForBit) {
   for (const DType dtype : kCloned) {
     const auto clones = clones_of(dtype);
     if (clones[kernels::Isa::kBaseline] == nullptr) continue;
-    // Random bits: every kind of number, NaN and infinity included; and numbers of everyday size.
-    for (const bool everyday : {false, true}) {
-      Numbers64 numbers(seed_of(op().name) + everyday);
+    // Random bits: every kind of number, NaN and infinity included; numbers of everyday size; and of those the positive ones.
+    enum class Kind { kAny, kEveryday, kPositive };
+    for (const Kind kind : {Kind::kAny, Kind::kEveryday, Kind::kPositive}) {
+      Numbers64 numbers(seed_of(op().name) + static_cast<std::uint64_t>(kind));
       std::vector<std::vector<std::uint64_t>> inputs(arity, std::vector<std::uint64_t>(kLanes));
       const void* in[kernels::kMaxTileInputs];
       for (std::size_t i = 0; i < arity; ++i) {
         for (std::uint64_t& word : inputs[i]) word = numbers.next();
-        if (everyday)
+        if (kind != Kind::kAny)
           with_element(dtype, [&](auto* tag) {
             using T = std::remove_pointer_t<decltype(tag)>;
             if constexpr (std::is_arithmetic_v<T>)
-              for (std::size_t k = 0; k < kLanes; ++k) reinterpret_cast<T*>(inputs[i].data())[k] = static_cast<T>(numbers.uniform(-20, 20));
+              for (std::size_t k = 0; k < kLanes; ++k)
+                reinterpret_cast<T*>(inputs[i].data())[k] = static_cast<T>(numbers.uniform(kind == Kind::kPositive ? 0.01 : -20, 20));
           });
         in[i] = inputs[i].data();
       }
@@ -144,6 +146,14 @@ TEST_P(InstructionSets, AgreeBitForBit) {
         std::string got(kLanes * size_of(out), '\0');
         clones[set](in, got.data(), kLanes);
         unify_nans(out, got);
+        std::string alone(got.size(), '\0');
+        for (std::size_t k = 0; k < kLanes; ++k) {
+          const void* lane[kernels::kMaxTileInputs];
+          for (std::size_t i = 0; i < arity; ++i) lane[i] = static_cast<const char*>(in[i]) + k * size_of(dtype);
+          clones[set](lane, alone.data() + k * size_of(out), 1);
+        }
+        unify_nans(out, alone);
+        EXPECT_TRUE(got == alone) << op().name << " on " << kernels::name_of(set) << ": lanes depend on those beside them";
         if (set == kernels::Isa::kBaseline) {
           want = got;
         } else if (op().tile.fused && dtype == f32 && set == kernels::Isa::kV3) {

@@ -54,13 +54,39 @@ template <class T>
   else return x;
 }
 
+/// Functions of one lane that have a second, `plain` form, which is faster and has the same bits wherever `extreme` does not set the
+/// highest bit. Each run of lanes takes that form if all of them may.
+template <class F, class T>
+concept HasPlainForm = requires(T x) { F::plain(x), F::extreme(x); };
+inline constexpr std::size_t kPlainRun = 64;
+
+/// Returns how many lanes are done: whole runs.
+template <class F, class T>
+[[gnu::always_inline]] inline std::size_t plain_loop(const Stored<T>* x, Stored<T>* y, std::size_t n) {
+  std::size_t done = 0;
+  for (; done + kPlainRun <= n; done += kPlainRun) {
+    auto extreme = F::extreme(T(x[done]));
+    for (std::size_t k = done; k < done + kPlainRun; ++k) extreme |= F::extreme(T(x[k]));
+    if (extreme >> (8 * sizeof(extreme) - 1) == 0) {
+      WEFT_INDEPENDENT
+      for (std::size_t k = done; k < done + kPlainRun; ++k) y[k] = stored(F::plain(T(x[k])));
+    } else {
+      WEFT_INDEPENDENT
+      for (std::size_t k = done; k < done + kPlainRun; ++k) y[k] = stored(F{}(T(x[k])));
+    }
+  }
+  return done;
+}
+
 template <class F, class T, std::size_t... I>
 [[gnu::always_inline]] inline void lane_loop(const void* const* in, void* out, std::size_t n, std::index_sequence<I...>) {
   using R = Stored<decltype(F{}((static_cast<void>(I), T{})...))>;
   const auto inputs = std::make_tuple((static_cast<void>(I), static_cast<const Stored<T>*>(in[I]))...);
   R* y = static_cast<R*>(out);
+  std::size_t done = 0;
+  if constexpr (sizeof...(I) == 1 && HasPlainForm<F, T>) done = plain_loop<F, T>(std::get<0>(inputs), y, n);
   WEFT_INDEPENDENT
-  for (std::size_t k = 0; k < n; ++k) y[k] = stored(F{}(T(std::get<I>(inputs)[k])...));
+  for (std::size_t k = done; k < n; ++k) y[k] = stored(F{}(T(std::get<I>(inputs)[k])...));
 }
 
 // One clone of the loop for each instruction set. What a lane calls is inlined and so compiled for that set. Products and sums stay two

@@ -68,6 +68,7 @@ struct Format<float> {
   static constexpr std::uint32_t bias = 127, sign = 0x80000000u;
   static constexpr float round = 0x1.8p23f;  // added and subtracted, it leaves the nearest whole number
   static constexpr float exp_min = -104, exp_max = 89;  // beyond, exp is 0 or inf
+  static constexpr float exp_plain = 87;                // up to this size of x, exp is normal
   static constexpr float inv_ln2 = 0x1.715476p+0f, ln2_hi = 0x1.63p-1f, ln2_lo = -0x1.bd0106p-13f;
 };
 template <>
@@ -75,7 +76,7 @@ struct Format<double> {
   static constexpr int mantissa = 52;
   static constexpr std::uint64_t bias = 1023, sign = 0x8000000000000000u;
   static constexpr double round = 0x1.8p52;
-  static constexpr double exp_min = -746, exp_max = 710;
+  static constexpr double exp_min = -746, exp_max = 710, exp_plain = 708;
   static constexpr double inv_ln2 = 0x1.71547652b82fep+0, ln2_hi = 0x1.62e42fefap-1, ln2_lo = 0x1.cf79abc9e3b3ap-40;
 };
 
@@ -99,11 +100,12 @@ template <class T>
 WEFT_LANE T size_of(T x) {
   return of_bits<T>(bits_of(x) & ~Format<T>::sign);
 }
-/// |x|, or the limit if that is less; NaN stays.
+/// |x|, or the limit if that is less; NaN stays. (Of a selection g++ would make two copies of what follows, one for the limit.)
 template <class T>
 WEFT_LANE T size_up_to(T x, Constant<T> limit) {
   const T size = size_of(x);
-  return choose<T>(size > limit, limit, size);
+  const Bits<T> beyond = Bits<T>(0) - Bits<T>(size > limit);
+  return of_bits<T>((bits_of(size) & ~beyond) | (bits_of(limit) & beyond));
 }
 /// x with the sign of s. REQUIRES: x >= 0.
 template <class T>
@@ -138,10 +140,26 @@ template <class T>
 WEFT_LANE T poly(T x, Constant<T> c0, Constant<T> c1, Constant<T> c2, Constant<T> c3) {
   return multiply_add(x * x, multiply_add<T>(c3, x, c2), multiply_add<T>(c1, x, c0));
 }
+template <class T>
+WEFT_LANE T poly(T x, Constant<T> c0, Constant<T> c1, Constant<T> c2, Constant<T> c3, Constant<T> c4) {
+  const T square = x * x;
+  return multiply_add(square, multiply_add<T>(square, c4, multiply_add<T>(c3, x, c2)), multiply_add<T>(c1, x, c0));
+}
 template <class T, class... More>
+  requires(sizeof...(More) > 0)
 WEFT_LANE T poly(T x, Constant<T> c0, Constant<T> c1, Constant<T> c2, Constant<T> c3, Constant<T> c4, More... more) {
   const T square = x * x;
   return multiply_add(square * square, poly(x, c4, more...), multiply_add(square, multiply_add<T>(c3, x, c2), multiply_add<T>(c1, x, c0)));
+}
+
+/// The same with the fewest steps, for what need not be ready early.
+template <class T>
+WEFT_LANE T horner(T, Constant<T> c0) {
+  return c0;
+}
+template <class T, class... More>
+WEFT_LANE T horner(T x, Constant<T> c0, Constant<T> c1, More... more) {
+  return multiply_add<T>(x, horner(x, c1, more...), c0);
 }
 
 }  // namespace weft::inline v0::kernels::lane

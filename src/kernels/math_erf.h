@@ -10,7 +10,7 @@ template <class T>
 WEFT_LANE T erf(T x) {
   const T size = size_of(x), z = x * x;
   const T near = multiply_add(
-      size, poly(z, 0.128379166f, -0.376126081f, 0.112833314f, -0.0268422887f, 0.00516567752f, -0.000780900125f, 7.19092131e-05f), size);
+      size, horner(z, 0.128379166f, -0.376126081f, 0.112833314f, -0.0268422887f, 0.00516567752f, -0.000780900125f, 7.19092131e-05f), size);
   // The fourth root of erfc is close to a polynomial, and cheaper than its logarithm.
   const T v = size - 1.5f;
   const T slope = poly(v, -0.376384676f, 0.0693328604f, 0.032950893f, -0.0125284409f, -0.00157160568f, 0.00133339351f, -0.000174796383f);

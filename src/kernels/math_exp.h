@@ -31,11 +31,16 @@ WEFT_LANE T exp_tail(T r) {
                 2.480158755071218e-05, 2.7557228895163141e-06, 2.7557079843983436e-07, 2.5113840001309696e-08, 2.0972532565974194e-09);
   }
 }
-/// exp(a.rest + a.rest_error) - 1. Where products are not rounded, the error is too small to count.
+/// exp(a.rest + a.rest_error) - 1
 template <class T>
 WEFT_LANE T exp_part(const Reduced<T>& a) {
-  if constexpr (kFuses<T>) return multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest);
   return a.rest + multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest_error);
+}
+/// The same where its last bit does not decide. Where products are not rounded, the error is too small to count.
+template <class T>
+WEFT_LANE T exp_part_nearly(const Reduced<T>& a) {
+  if constexpr (kFuses<T>) return multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest);
+  return exp_part(a);
 }
 
 /// x 2^n, rounded once. REQUIRES: 1/2 <= x <= 2, |n| < 2 bias (or x is NaN).
@@ -49,7 +54,7 @@ WEFT_LANE T scaled(T x, Bits<T> n) {
 template <class T>
 WEFT_LANE T exp_below_1(T x) {
   const Reduced<T> a = modulo_ln2(x);
-  return scaled(T(1) + exp_part(a), a.n);
+  return scaled(T(1) + exp_part_nearly(a), a.n);
 }
 
 /// exp(x) 2^shift
@@ -64,6 +69,16 @@ WEFT_LANE T exp_shifted(T x, int shift) {
 template <class T>
 WEFT_LANE T exp(T x) {
   return exp_shifted(x, 0);
+}
+/// exp(x) where 2^n is in range, which is where is_extreme_for_exp(x) does not have its highest bit.
+template <class T>
+WEFT_LANE T exp_plain(T x) {
+  const Reduced<T> a = modulo_ln2(x);
+  return (T(1) + exp_part(a)) * power_of_two<T>(a.n + Format<T>::bias);
+}
+template <class T>
+WEFT_LANE Bits<T> is_extreme_for_exp(T x) {
+  return bits_of(T(Format<T>::exp_plain)) - bits_of(size_of(x));
 }
 
 /// 2^n (1 + r + r^2 tail) - 1 with the sum of the two large terms kept to twice the digits. Half of it is summed, because 2^n can be
@@ -85,7 +100,7 @@ template <class T>
 WEFT_LANE T sigmoid(T x) {
   using F = Format<T>;
   const Reduced<T> a = modulo_ln2(-x);
-  const T part = exp_part(a);
+  const T part = exp_part_nearly(a);
   const Bits<T> both = 2 * F::bias - a.n, half = both >> 1;
   const T scale = power_of_two<T>(half), scale2 = power_of_two<T>(both - half), power = scale * scale2;
   const T large = choose(power > T(1), power, T(1)), small = choose(power > T(1), T(1), power);
@@ -95,16 +110,24 @@ WEFT_LANE T sigmoid(T x) {
   return choose(x < F::exp_min, T(0), y);
 }
 
-/// With t = (exp(2 |x|) - 1) / 2: t / (1 + t), for small t as t - t^2 / (1 + t), where the rounding of 1 + t counts less.
+/// With t = (exp(2 |x|) - 1) / 2: t / (1 + t), for small t as t - t^2 / (1 + t), where the rounding of 1 + t counts less. Where products
+/// are rounded, a polynomial is better still.
 template <class T>
   requires(sizeof(T) == 4)
 WEFT_LANE T tanh(T x) {
-  const T size = size_up_to(x, 10.0f);
-  const Reduced<T> a = modulo_ln2(size + size);
-  // exp(2 |x|) = 2 half (1 + part)
-  const T half = power_of_two<T>(a.n + 126u), part = multiply_add(a.rest * a.rest, exp_tail(a.rest), a.rest);
-  const T t = multiply_add(half, part, half - T(0.5)), q = t / (T(1) + t);
-  return with_sign_of(choose(size < 0.4f, multiply_add(-t, q, t), q), x);
+  using F = Format<T>;
+  // 2 |x| = n ln 2 + 2 rest, and exp(2 |x|) = 2 half (1 + part). The biased exponent of `half` is in the low bits of `shifted`.
+  constexpr float round = F::round + F::bias - 1;
+  const T size = size_up_to(x, 10.0f), shifted = multiply_add(size, 2 * F::inv_ln2, round), n = shifted - round;
+  T rest;
+  if constexpr (kFuses<T>) rest = multiply_add(n, -0.5f * (F::ln2_hi + F::ln2_lo), size);  // n < 30: what is left of ln 2 does not count
+  else rest = multiply_add(n, -0.5f * F::ln2_lo, multiply_add(n, -0.5f * F::ln2_hi, size));
+  const T part = multiply_add(rest * rest, poly(rest, 1.99999976f, 1.33332133f, 0.666689694f, 0.267812192f, 0.0885532126f), rest + rest);
+  const T half = power_of_two<T>(bits_of(shifted)), t = multiply_add(half, part, half - T(0.5f)), q = t / (T(1) + t), z = size * size;
+  T near;
+  if constexpr (kFuses<T>) near = multiply_add(-t, q, t);
+  else near = size + size * z * poly(z, -0.333332987f, 0.133312141f, -0.0535619313f, 0.0187440421f);
+  return with_sign_of(choose(size < 0.4f, near, q), x);
 }
 /// With t = exp(2 |x|) - 1: t / (t + 2), or 1 - 2 / (t + 2) once that is the more precise. What t + 2 loses by rounding is put right: 1 /
 /// (t + 2) is (1 - y) / 2.

@@ -54,6 +54,18 @@ WEFT_LANE T log(T x) {
   return choose(x > T(0), y, choose(x == T(0), -kInfinity<T>, kNotANumber<T>));
 }
 
+/// log(x) of a normal number above 0, which is where is_extreme_for_log(x) does not have its highest bit.
+template <class T>
+WEFT_LANE T log_plain(T x) {
+  const Parts<T> a = parts_of(x);
+  return log_of_parts(number_of<T>(a.e, T(Format<T>::bias)), a.one_plus_f - T(1), T(0));
+}
+template <class T>
+WEFT_LANE Bits<T> is_extreme_for_log(T x) {
+  using Limits = std::numeric_limits<Number<T>>;
+  return (bits_of(x) - bits_of(T(Limits::min()))) | (bits_of(T(Limits::max())) - bits_of(x));
+}
+
 template <class T>
 WEFT_LANE T log1p(T x) {
   using F = Format<T>;

@@ -19,6 +19,17 @@ void polygamma_kernel(KernelCall& call) {
   });
 }
 
+struct Exp {
+  auto operator()(auto x) const { return exp(x); }
+  static auto plain(auto x) { return kernels::lane::exp_plain(x); }
+  static auto extreme(auto x) { return kernels::lane::is_extreme_for_exp(x); }
+};
+struct Log {
+  auto operator()(auto x) const { return log(x); }
+  static auto plain(auto x) { return kernels::lane::log_plain(x); }
+  static auto extreme(auto x) { return kernels::lane::is_extreme_for_log(x); }
+};
+
 // 1 where x is not 0, else 0: the factor with which functions that are 0 at x = 0 by definition depend on x.
 Tensor not_zero(const Tensor& x) { return cast(x != 0, x.dtype()); }
 
@@ -30,7 +41,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise e to the power x.",
        .tf = "tf.math.exp(x) | tf.exp(x)",
        .inputs = {"x"},
-       .tile = fused_lanes<1>([](auto x) { return exp(x); }),
+       .tile = fused_lanes<1>(Exp{}),
        .grad = [](const Backward& b) -> Grads { return {b.dy() * b.y()}; },
        .samples = {{{f32({2, 3})}}}},
 
@@ -46,7 +57,7 @@ std::vector<Op> elementary() {
        .doc = "Elementwise natural logarithm; -inf at 0, NaN below.",
        .tf = "tf.math.log(x)",
        .inputs = {"x"},
-       .tile = fused_lanes<1>([](auto x) { return log(x); }),
+       .tile = fused_lanes<1>(Log{}),
        .grad = [](const Backward& b) -> Grads { return {b.dy() / b.x()}; },
        .samples = {{{f32({2, 3}).range(0.2, 3)}}}},
 
