@@ -132,7 +132,7 @@ Rows<float> float_rows() {
   Rows<T> rows;
   WEFT_FUSED(exp, 0.91, std::exp(x));
   WEFT_FUSED(expm1, 1.3, std::expm1(x));
-  WEFT_FUSED(log, 0.9, std::log(x));
+  WEFT_FUSED(log, 0.97, std::log(x));
   WEFT_FUSED(log1p, 0.95, std::log1p(x));
   WEFT_FUSED(tanh, 1.85, std::tanh(x));
   WEFT_FUSED(sigmoid, 1.7, x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)));

@@ -3,6 +3,9 @@
 #include "core/infer.h"
 
 namespace weft::inline v0 {
+
+__thread char thread_mark __attribute__((tls_model("initial-exec"))) = 0;
+
 namespace {
 
 std::uint64_t next_id() {
