@@ -84,9 +84,10 @@ def print_row(row, peers):
         print(f"{row['id']:4} {row['case']:56} not measured: {row['failed']}")
         return
     if row["ours_ns"] is None:
-        print(f"{row['id']:4} {row['case']:56} {row['ours_bytes']:>12} {'':>12} {'':>8}", end="")
+        print(f"{row['id']:4} {row['case']:56} {row['ours_bytes']:>12} {'':>12} {'':>8} {'':>8}", end="")
     else:
         print(f"{row['id']:4} {row['case']:56} {row['ours_ns']:12.1f} {row['limit_ns']:12.1f} {100 * row['of_limit']:7.1f}%", end="")
+        print(f" {100 * row['of_triad']:7.1f}%" if "of_triad" in row else f" {'':8}", end="")
     for peer in peers:
         entry = row["peers"].get(peer.name, {})
         text = f"{entry['ratio']:.3g}" if entry else "void" if peer.name in row.get("void", {}) else "-"
@@ -111,6 +112,7 @@ def run(options):
     os.makedirs(LOGS, exist_ok=True)
     ours = [Contestant("Weft", [f"{BUILD}/weft_bench"], log=f"{LOGS}/weft.log")]
     limit = [Contestant("limit", [f"{BUILD}/weft_limit"], log=f"{LOGS}/limit.log")]
+    triad = [Contestant("triad", [f"{BUILD}/weft_limit"], log=f"{LOGS}/triad.log")]
     peers = install_peers.peers(LOGS, len(cores)) if options.peers else []
     protocol = Protocol.quick() if options.quick else Protocol()
     if options.rounds:
@@ -120,11 +122,11 @@ def run(options):
     everyone, peers = peers, [peer for peer in peers if peer.variants]
 
     rows, chosen = [], options.ids or IDS
-    print(f"{'id':4} {'case':56} {'ours ns':>12} {'limit ns':>12} {'of limit':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
+    print(f"{'id':4} {'case':56} {'ours ns':>12} {'limit ns':>12} {'of limit':>8} {'of triad':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
     try:
         for case in (case for case in CASES if case.id in chosen):
             try:
-                rows.append(measure(case, ours, limit, {peer.name: peer.variants for peer in peers}, protocol))
+                rows.append(measure(case, ours, limit, triad, {peer.name: peer.variants for peer in peers}, protocol))
             except Declined as why:
                 rows.append({**untimed(case.id, case.name), "failed": str(why)})
             print_row(rows[-1], peers)
@@ -137,7 +139,7 @@ def run(options):
                 write_json(options.json, rows)
         return rows, everyone, limit[0].version
     finally:
-        for contestant in ours + limit + [variant for peer in peers for variant in peer.variants]:
+        for contestant in ours + limit + triad + [variant for peer in peers for variant in peer.variants]:
             contestant.end()
 
 

@@ -196,6 +196,20 @@ Lines lines(std::size_t count) {
   return {{memory, std::free}};
 }
 
+// --- triad: a = b + s c as a compiler makes it, in shares: the usual measure of a machine's bandwidth ---
+
+[[gnu::target_clones("avx512f", "avx2", "default")]] void triad(float* a, const float* b, const float* c, std::size_t n) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 3.f * c[i];
+}
+
+// The same past the cache. REQUIRES: n is a multiple of 4, a is aligned.
+void triad_past_cache(float* a, const float* b, const float* c, std::size_t n) {
+  const __m128 s = _mm_set1_ps(3.f);
+  for (std::size_t i = 0; i < n; i += 4) _mm_stream_ps(a + i, _mm_add_ps(_mm_loadu_ps(b + i), _mm_mul_ps(s, _mm_loadu_ps(c + i))));
+  _mm_sfence();
+}
+
 // --- the workload ---
 
 struct Candidate {
@@ -251,6 +265,20 @@ std::vector<Candidate> byte_candidates(Team& team, std::size_t reads, std::size_
   return all;
 }
 
+std::vector<Candidate> triad_candidates(Team& team, std::size_t count) {  // lines of each of the three
+  const Lines a = lines(count), b = lines(count), c = lines(count);
+  std::vector<Candidate> all;
+  for (const bool bypass : {false, true})
+    for (const int parts : {1, team.size()})
+      all.push_back({[=](int part, int of) {
+                       const Range share(count, static_cast<std::size_t>(part), static_cast<std::size_t>(of));
+                       (bypass ? triad_past_cache : triad)(a.get()[share.begin].values, b.get()[share.begin].values, c.get()[share.begin].values,
+                                                           share.size * kLine / sizeof(float));
+                     },
+                     parts});
+  return all;
+}
+
 std::vector<Candidate> flop_candidates(Team& team, double wanted) {
   constexpr double kPiece = 5e5;
   const long pieces = static_cast<long>(wanted / kPiece);
@@ -290,16 +318,24 @@ Candidate fastest(Team& team, std::vector<Candidate> all) {
   return all.front();
 }
 
+// triad BYTES, or
 // limit slowest|sum CALLS BYTES_READ BYTES_WRITTEN BYTES_UPDATED FLOPS
 bench::Workload make(const std::string& op, const std::vector<std::string>& words) {
   if (op == "start") return bench::start_this_program();
+  static Team team(bench::allowed_cores());
+  if (op == "triad" && words.size() == 1) {
+    const std::size_t each = std::max<std::size_t>(1, static_cast<std::size_t>(std::stod(words[0])) / (3 * kLine));
+    bench::Workload workload;
+    workload.nanoseconds = [best = fastest(team, triad_candidates(team, each))](long count) { return best.nanoseconds(team, count); };
+    workload.results = [] { return std::vector<std::vector<float>>{}; };
+    return workload;
+  }
   if (op != "limit" || words.size() != 6 || (words[0] != "slowest" && words[0] != "sum"))
     throw std::runtime_error("there is no workload " + op);
   const bool sum = words[0] == "sum";
   const double calls = std::stod(words[1]), wanted = std::stod(words[5]);
   const auto count_lines = [&](std::size_t word) { return (static_cast<std::size_t>(std::stod(words[word])) + kLine - 1) / kLine; };
   const std::size_t reads = count_lines(2), writes = count_lines(3), updates = count_lines(4);
-  static Team team(bench::allowed_cores());
 
   std::vector<Candidate> kinds;
   if (calls > 0) {

@@ -125,11 +125,16 @@ class Entry:
         return {"prepare_s": digits(self.preparation), "peak_bytes": self.contestant.peak_bytes()}
 
 
-def measure(case, ours, limit, peers, protocol):
-    """The row of a case. `ours`, `limit` and each of `peers` (by name) are lists of variants."""
+LIMIT, TRIAD = "", "triad"  # beside the names of peers
+
+
+def measure(case, ours, limit, triad, peers, protocol):
+    """The row of a case. `ours`, `limit`, `triad` and each of `peers` (by name) are lists of variants."""
     row = {"id": case.id, "case": case.name, "ours_ns": 0, "limit_ns": 0, "of_limit": 0, "peers": {}, "void": {}, "not_measured": {}}
     me = Entry(ours, case, protocol, case.prepare)
-    others = {"": Entry(limit, case, protocol, case.prepare_limit)}
+    others = {LIMIT: Entry(limit, case, protocol, case.prepare_limit)}
+    if case.prepare_triad:
+        others[TRIAD] = Entry(triad, case, protocol, case.prepare_triad)
     for name, variants in peers.items():
         try:
             entry = Entry(variants, case, protocol, case.prepare)
@@ -156,7 +161,7 @@ def measure(case, ours, limit, peers, protocol):
                     mine, theirs = me.block(), others[name].block()
                 pairs[name] = (mine, theirs)
             except Declined as why:
-                if not name or not me.contestant.child:
+                if name in (LIMIT, TRIAD) or not me.contestant.child:
                     raise
                 row["not_measured"][name] = str(why)
                 order.remove(name)
@@ -171,10 +176,12 @@ def measure(case, ours, limit, peers, protocol):
     row |= me.costs() | {"rounds": len(rounds), "discarded": len(tried) - len(kept), "other_load": round(statistics.median(load), 3)}
 
     row["ours_ns"] = round(statistics.median(mine for pairs in rounds for mine, _ in pairs.values()), 2)
-    row["limit_ns"] = round(statistics.median(pairs[""][1] for pairs in rounds), 2)
-    row["of_limit"] = summary([theirs / mine for mine, theirs in (pairs[""] for pairs in rounds)])["ratio"]
+    for kind, name in (("limit", LIMIT), ("triad", TRIAD)):
+        if name in others:
+            row[f"{kind}_ns"] = round(statistics.median(pairs[name][1] for pairs in rounds), 2)
+            row[f"of_{kind}"] = summary([theirs / mine for mine, theirs in (pairs[name] for pairs in rounds)])["ratio"]
     for name in order:
-        if name:
+        if name not in (LIMIT, TRIAD):
             found = [pairs[name] for pairs in rounds if name in pairs]
             entry = {"ns": round(statistics.median(theirs for _, theirs in found), 2)}
             entry |= summary([mine / theirs for mine, theirs in found]) | others[name].costs()

@@ -18,7 +18,9 @@ blocks that ran one right after the other, so that drifts of the machine cancel;
 bootstrap interval. Rounds in which the host took more than 1 % of the machine are discarded ({discarded} here). Contestants compute the
 same values from the same inputs, and a ratio is void if the results differ by more than 0.1 %. Each library plays with its defaults and
 with settings that help it; the faster counts. The *limit* is what the machine needs for the unavoidable calls, bytes and floating-point
-operations alone, measured in the same rounds; of a training step it is the sum of its products and its update.
+operations alone, done in the fastest way found for just that, measured in the same rounds; of a training step it is the sum of its products
+and its update. *Triad* is the time in which a = b + s c, compiled as it stands, moves as many bytes on all cores: what is commonly called the
+bandwidth of a machine. Work that only moves bytes is compared with both.
 """
 
 
@@ -109,18 +111,19 @@ def line(*cells):
 
 
 def group_table(rows, names):
-    yield line("", "Case", "Ours", "Limit", "Of limit", *names)
-    yield "|" + "---|" * (5 + len(names))
+    yield line("", "Case", "Ours", "Limit", "Of limit", "Of triad", *names)
+    yield "|" + "---|" * (6 + len(names))
     for row in rows:
         if row["ours_ns"] is None:
-            yield line(row["id"], row["case"], f"not measured: {row.get('failed', '')}", "", "", *("" for _ in names))
+            yield line(row["id"], row["case"], f"not measured: {row.get('failed', '')}", "", "", "", *("" for _ in names))
         else:
             yield line(row["id"], row["case"], seconds(row["ours_ns"]), seconds(row["limit_ns"]), f"{100 * row['of_limit']:.3g} %",
-                       *(cell(row, name) for name in names))
+                       f"{100 * row['of_triad']:.3g} %" if "of_triad" in row else "", *(cell(row, name) for name in names))
     yield from recording(rows, names)
     means = [geometric_mean([row["peers"].get(name, {}).get("ratio") for row in rows]) for name in names]
     of_limit = geometric_mean([row["of_limit"] for row in rows])
-    yield line("", "*geometric mean*", "", "", f"*{100 * of_limit:.3g} %*" if of_limit else "",
+    of_triad = geometric_mean([row.get("of_triad") for row in rows])
+    yield line("", "*geometric mean*", "", "", f"*{100 * of_limit:.3g} %*" if of_limit else "", f"*{100 * of_triad:.3g} %*" if of_triad else "",
                *(f"*{mean:.3g}*" if mean else "" for mean in means))
 
 
@@ -136,7 +139,7 @@ def recording(rows, names):
     def ratio(name):
         both = [row["peers"].get(name, {}).get("ns") for row in (recorded, eager)]
         return f"{ours / (both[0] - both[1]):.3g}" if all(both) and both[0] > both[1] else ""
-    yield line("T1", "what the tape adds: the difference of these two", seconds(ours), "", "", *(ratio(name) for name in names))
+    yield line("T1", "what the tape adds: the difference of these two", seconds(ours), "", "", "", *(ratio(name) for name in names))
 
 
 def losses(rows):

@@ -53,6 +53,11 @@ class Case:
         return " ".join(["prepare", self.op, *map(str, self.inputs)])
 
     @property
+    def prepare_triad(self):
+        """For work that is nothing but moving bytes: as many of them in a triad."""
+        return f"prepare triad {self.limit.moved}" if self.limit and self.limit.moved and not self.limit.flops else None
+
+    @property
     def prepare_limit(self):
         return f"prepare {self.limit}" if self.limit else self.prepare
 
