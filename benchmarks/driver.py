@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Measures Weft beside the limits of the machine and, on request, beside other libraries.
 
-usage: scripts/bench [ID...] [--peers] [--json FILE] [--quick] [--rounds N] [--report] [--list]
+usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--rounds N] [--report] [--list]
 
   ID            only these workloads (see --list); all of them otherwise
   --peers       measures TensorFlow, JAX, PyTorch, LibTorch and oneDNN as well; installs them if they are missing
   --json FILE   writes the rows: id, case, ours_ns, limit_ns, of_limit, peers (name -> ns, ratio, low, high)
+  --from FILE   takes the rows of all other workloads from what --json wrote in an earlier run
   --quick       few short rounds: shows that everything runs, not how fast
   --rounds N    rounds for each row, 15 otherwise
-  --report      writes docs/benchmarks.md; a full run with --peers does so anyway, a part of the workloads never
+  --report      writes docs/benchmarks.md; a full run with --peers does so anyway, a part of the workloads only with --from
 
 A ratio is ours / theirs, the median over rounds with its 95 % interval: below 1 we are faster. See protocol.h and measure.py.
 """
@@ -38,6 +39,7 @@ def arguments():
     for flag in ("--peers", "--quick", "--report", "--list", "--help", "-h"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--from", dest="earlier")
     parser.add_argument("--rounds", type=int)
     options = parser.parse_args()
     if options.help or options.h:
@@ -53,8 +55,12 @@ def arguments():
         parser.error(f"there is no workload {' '.join(unknown)}; known: {' '.join(IDS)}")
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds needs a positive number")
-    if options.report and options.ids:
-        parser.error("a report needs all workloads; leave the ids out")
+    if options.report and options.ids and not options.earlier:
+        parser.error("a report needs all workloads; leave the ids out, or take the others --from an earlier run")
+    if options.earlier:
+        options.earlier = os.path.join(os.environ.get("WEFT_BENCH_FROM", ""), options.earlier)
+        if not os.access(options.earlier, os.R_OK):
+            parser.error(f"cannot read {options.earlier}")
     if options.json:
         options.json = os.path.join(os.environ.get("WEFT_BENCH_FROM", ""), options.json)
         if not os.access(os.path.dirname(options.json) or ".", os.W_OK):
@@ -143,9 +149,20 @@ def run(options):
             contestant.end()
 
 
+def with_earlier(rows, path):
+    """The rows of this run in the places of those they repeat."""
+    fresh = {(row["id"], row["case"]): row for row in rows}
+    with open(path) as file:
+        return [fresh.get((row["id"], row["case"]), row) for row in json.load(file)]
+
+
 def main():
     options = arguments()
     rows, peers, isa = run(options)
+    if options.earlier:
+        rows = with_earlier(rows, options.earlier)
+        if options.json:
+            write_json(options.json, rows)
     if options.report or (options.peers and not options.ids and not options.quick):
         report.write(ROOT, rows, peers, isa, quick=options.quick)
         print("Wrote docs/benchmarks.md")

@@ -6,6 +6,7 @@ import platform
 import subprocess
 
 import plot
+import targets
 from suite import CASES, GROUPS
 
 INTRODUCTION = """# Benchmarks
@@ -203,6 +204,6 @@ def write(root, rows, peers, isa, quick):
                 out.write(plot.ratios([row for row in of_group if row["peers"]], names))
             lines.append(f"![Ours / theirs, {group}]({file})\n")
         lines += group_table(of_group, present)
-    lines += [*sizes(rows), *losses(timed), *doubts(timed)]
+    lines += [*targets.table(timed), *sizes(rows), *losses(timed), *doubts(timed)]
     with open(f"{root}/docs/benchmarks.md", "w") as out:
         out.write("\n".join(lines) + "\n")

@@ -45,9 +45,7 @@ std::string difference_when_traced(const Program& program, const std::vector<Ten
     verify(graph, "tracing");
     for (const bool passes : {false, true}) {
       if (passes) {
-        share_equal(graph);
-        fold_constants(graph);
-        drop_dead(graph, graph.inputs.size());
+        optimize(graph, graph.inputs.size());
         verify(graph, "all passes");
       }
       const Runner runner(graph);
@@ -63,6 +61,16 @@ std::string difference_when_traced(const Program& program, const std::vector<Ten
     }
   }
   return "";
+}
+
+// Values that others have changed may be outside of what the row takes.
+bool accepts(const Program& program, const std::vector<Tensor>& inputs) {
+  try {
+    program(inputs);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 class Traced : public RowSuite {
@@ -114,10 +122,8 @@ TEST_P(Traced, GivesTheSameBits) {
       EXPECT_EQ(difference_when_traced(call(*arguments), inputs), "") << case_name(op(), s, dtype);
       counted();
       if (!is_floating(dtype)) continue;
-      // Values that others have changed may be outside of what the row takes; then both ways refuse them.
-      try {
+      if (accepts(between_others(call(*arguments)), inputs)) {
         EXPECT_EQ(difference_when_traced(between_others(call(*arguments)), inputs), "") << case_name(op(), s, dtype) << "between others";
-      } catch (const Error&) {
       }
       if (op().differentiable()) {
         EXPECT_EQ(difference_when_traced(with_gradients(call(*arguments)), inputs), "") << case_name(op(), s, dtype) << "gradients";

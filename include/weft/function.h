@@ -19,18 +19,24 @@
 // writes at its end, or none if it throws. Inside `atomically` or another Function it is part of that.
 //
 // A parameter `P&` is walked as a tree: a Tensor in it that the body replaces is replaced after each call; other changes of it are refused.
-// A tensor that the body leaves in an object outside is symbolic for good: whatever uses it throws, naming the line that made it.
+// Tensors behind pointers cannot be arguments or results; Variables can. A tensor that the body leaves in an object outside is symbolic for
+// good: whatever uses it throws, naming the line that made it. A body that asks which Variable it has been given (its name, id or version,
+// an optimizer) is traced for each of them, and run twice for that.
 //
-// Thread safety: one Function may be called from any number of threads; each kind is traced by one of them.
+// Thread safety: one Function may be called from any number of threads; each kind is traced by one of them. One thread at a time traces, so
+// a body must not wait for another thread that makes a first call.
 // Ownership: a Function owns the Variables and Tensors that its traces use. What the body captures by reference must live as long as
 // kinds of arguments may come that are new. Copies of a Function share its traces.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -65,6 +71,8 @@ struct WEFT_API FunctionReport {
     std::vector<std::string> reads, writes;  ///< Variables: by path from an argument, else by name or the line that made them
     std::vector<Constant> constants;
     std::size_t ops = 0;
+    std::size_t steps = 0;        ///< of the plan that was used last; pointwise ops that feed each other are one. 0: it has none
+    std::size_t arena_bytes = 0;  ///< that a call needs for what does not leave it
     std::uint64_t calls = 0;
     double milliseconds = 0;  ///< that tracing took
   };
@@ -96,19 +104,21 @@ class WEFT_API FunctionCall {
 
   /// The whole call, if all arguments are Tensors, it has been traced, and the result is a Tensor or nothing: then `result` is that.
   static bool run_at_once(FunctionCore& core, Tensor* const* arguments, std::size_t count, Tensor& result, Location at);
-  bool runs_eagerly() const;
-  /// Finds the trace for these arguments, or makes it: body(context) copies them, calls `begin`, runs on them, and calls `returns`.
-  void prepare(void (*body)(void* context, FunctionCall& call), void* context);
+  /// Finds the trace for these arguments, or makes it: body(context) copies them, calls `begin`, runs on them, and calls `returns`. False: the
+  /// body itself is to run, on copies that are then adopted.
+  bool prepare(void (*body)(void* context, FunctionCall& call), void* context);
+  void adopt(const Argument* copies);
   /// Puts symbols into copies of the arguments. Where an argument cannot be copied, it is the argument itself.
   void begin(const Argument* copies);
-  /// What the body returned; held by the trace, a pattern for the results of all calls.
-  void returns(std::shared_ptr<void> pattern, WalkFn walk);
+  /// What the body returned; held by the trace, a pattern for the results of all calls. `twin` is a copy of it.
+  void returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk);
   void run();
   const void* pattern() const;              // REQUIRES: prepared
   void fill(void* result, WalkFn walk);     // a copy of the pattern, with what this call has computed. REQUIRES: run
   Tensor only_tensor();                     // the same for a result that is a Tensor
 
  private:
+  void find_or_trace(void (*body)(void*, FunctionCall&), void* context);
   std::unique_ptr<FunctionCallState> state_;
 };
 
@@ -154,9 +164,23 @@ inline constexpr bool kChangeable = std::is_lvalue_reference_v<A> && !std::is_co
 template <class A>
 using Passed = std::conditional_t<kChangeable<A>, A, std::remove_cvref_t<A>>;
 
+/// Containers say that they can be copied even if their elements cannot.
+template <class T>
+inline constexpr bool kCopyable = std::is_copy_constructible_v<T> && !std::is_polymorphic_v<T>;  // a copy of a base would be a part only
+template <class T>
+inline constexpr bool kCopyable<std::vector<T>> = kCopyable<T>;
+template <class K, class T>
+inline constexpr bool kCopyable<std::map<K, T>> = kCopyable<T>;
+template <class K, class T>
+inline constexpr bool kCopyable<std::unordered_map<K, T>> = kCopyable<T>;
+template <class... T>
+inline constexpr bool kCopyable<std::tuple<T...>> = (kCopyable<T> && ...);
+template <class T, class U>
+inline constexpr bool kCopyable<std::pair<T, U>> = kCopyable<T> && kCopyable<U>;
+
 /// What the body is traced with: a copy, if there can be one.
 template <class A>
-using Copied = std::conditional_t<std::is_copy_constructible_v<std::remove_cvref_t<A>>, std::remove_cvref_t<A>, std::remove_cvref_t<A>&>;
+using Copied = std::conditional_t<kCopyable<std::remove_cvref_t<A>>, std::remove_cvref_t<A>, std::remove_cvref_t<A>&>;
 
 }  // namespace detail
 
@@ -197,23 +221,52 @@ class Function<R(A...)> {
     const detail::Argument arguments[] = {{detail::address(given), detail::kWalk<std::remove_cvref_t<A>>, detail::kChangeable<A>}...,
                                           {nullptr, nullptr, false}};
     detail::FunctionCall call(core_, arguments, sizeof...(A), at);
-    if (call.runs_eagerly()) return atomically([&]() -> Result { return (*body_)(given...); }, {}, at);
     auto body = [&](detail::FunctionCall& traced) {
       std::tuple<detail::Copied<A>...> copies(given...);
       std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) {
         const detail::Argument places[] = {{detail::address(copy), detail::kWalk<std::remove_cvref_t<A>>, false}..., {nullptr, nullptr, false}};
         traced.begin(places);
-        if constexpr (std::is_void_v<Result>) (*body_)(copy...), traced.returns(nullptr, nullptr);
-        else traced.returns(std::make_shared<Result>((*body_)(copy...)), detail::kWalk<Result>);
+        if constexpr (std::is_void_v<Result>) {
+          (*body_)(copy...);
+          traced.returns(nullptr, nullptr, nullptr);
+        } else {
+          auto pattern = std::make_shared<Result>((*body_)(copy...));
+          Result twin(*pattern);
+          traced.returns(std::move(pattern), detail::address(twin), detail::kWalk<Result>);
+        }
       }, copies);
     };
-    call.prepare([](void* context, detail::FunctionCall& traced) { (*static_cast<decltype(body)*>(context))(traced); }, &body);
+    if (!call.prepare([](void* context, detail::FunctionCall& traced) { (*static_cast<decltype(body)*>(context))(traced); }, &body))
+      return run_body(call, at, given...);
     call.run();
     if constexpr (std::is_same_v<Result, Tensor>) {
       return call.only_tensor();
     } else if constexpr (!std::is_void_v<Result>) {
       Result result(*static_cast<const Result*>(call.pattern()));
       call.fill(detail::address(result), detail::kWalk<Result>);
+      return result;
+    }
+  }
+
+  // As a block: it may run more than once, so each time on copies of what it may change.
+  Result run_body(detail::FunctionCall& call, Location at, detail::Passed<A>&... given) const {
+    std::optional<std::tuple<detail::Copied<A>...>> copies;
+    const auto adopt = [&] {
+      std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) {
+        const detail::Argument places[] = {{detail::address(copy), detail::kWalk<std::remove_cvref_t<A>>, false}..., {nullptr, nullptr, false}};
+        call.adopt(places);
+      }, *copies);
+    };
+    const auto body = [&]() -> Result {
+      copies.emplace(given...);
+      return std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) -> Result { return (*body_)(copy...); }, *copies);
+    };
+    if constexpr (std::is_void_v<Result>) {
+      atomically(body, {}, at);
+      adopt();
+    } else {
+      Result result = atomically(body, {}, at);
+      adopt();
       return result;
     }
   }

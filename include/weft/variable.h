@@ -158,13 +158,14 @@ class WEFT_API Variable {
   /// The last writes that were published, at most eight, the newest last.
   std::vector<WriteRecord> history() const;
   Variable clone(Location at = Location::here()) const;  ///< a slot of its own with the same value, name and options
-  bool same_slot(const Variable& other) const { return slot_ == other.slot_; }
+  bool same_slot(const Variable& other) const;
   std::string str() const;  ///< name, dtype, shape and value
 
   explicit Variable(std::shared_ptr<Slot> slot) : slot_(std::move(slot)) {}  ///< for Weft's own layers: another handle
   const std::shared_ptr<Slot>& slot() const;  ///< for Weft's own layers. Throws StateError after a move from this handle
 
  private:
+  const Slot& asked() const;
   struct FromTensor {};
   static constexpr FromTensor from_tensor{};
   Variable(FromTensor, Tensor initial, VariableOptions options, Location at);

@@ -115,6 +115,9 @@ class WEFT_API TreeWalker {
   virtual void leave();
   virtual void leaf(const TreeLeaf& leaf) = 0;
   virtual void holds(Holds what, std::size_t n);
+  /// What follows, up to the leaf or struct after its last field, belongs to a struct. Structs of one class have one `type`, others have
+  /// others; behind a pointer to a base it is the class of the object.
+  virtual void structure(detail::WalkFn type);
 
  private:
   friend struct detail::Cursor;

@@ -84,9 +84,7 @@ void adapt_literals(const Call& call) {
     if (!literal_fits(number, dtype))
       throw DtypeError(call.op.name, "the number " + literal_text(number) + " for " + argument(call, i) + " does not fit " + std::string(name_of(dtype)) +
                                          "; cast " + (leader < call.inputs.size() ? argument(call, leader) : "it") + " or pass a smaller number.", call.at);
-    const Location made_at = call.inputs[i].node()->made_at();
-    call.inputs[i] = make_scalar(number, dtype);
-    call.inputs[i].node()->set_made_at(made_at);
+    call.inputs[i] = make_scalar(number, dtype, call.inputs[i].node()->made_at());
   }
 }
 

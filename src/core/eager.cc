@@ -6,10 +6,6 @@
 namespace weft::inline v0 {
 namespace {
 
-kernels::Half half_of(DType t) {
-  return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo;
-}
-
 // Whether the call holds the only handle to this value and memory, so that the result may take its place. Literals do not count: they remember
 // the number they were written as.
 bool is_dying(const Tensor& x) {

@@ -15,6 +15,7 @@ namespace weft::inline v0 {
 ///   - symbolic:  data == nullptr, no buffer
 ///   - inline:    data == inline_data, no buffer, at most sizeof(inline_data) bytes
 ///   - buffered:  data == buffer->data() (views of a whole buffer share it)
+///   - borrowed:  data lies in memory of a plan, no buffer. Only kernels see such a node, during a call; nothing makes a view of it.
 struct Node {
   explicit Node(Spec s) : spec(std::move(s)) {}
   // Nodes come and go with every eager op: their memory is kept in a list of the thread that freed it.
@@ -37,6 +38,8 @@ struct Node {
   Literal number() const;
 };
 
+/// The bytes of its elements. Throws ShapeError if they cannot be counted, or a size is unknown.
+std::int64_t bytes_of(const Spec& spec);
 /// A node with room for its elements, uncleared. Throws ShapeError, OutOfMemoryError.
 Tensor make_tensor(Spec spec);
 /// The same elements under another shape: shares the buffer. REQUIRES: concrete, same dtype and number of elements.
@@ -56,7 +59,7 @@ inline Symbol symbol_of(const Tensor& t) {                                      
 }
 /// `number` as a scalar of `dtype`; `fits` says whether that loses more than rounding (and then nothing is made).
 bool literal_fits(Literal number, DType dtype);
-Tensor make_scalar(Literal number, DType dtype);
+Tensor make_scalar(Literal number, DType dtype, Location written_at = {});
 
 inline bool is_literal(const Tensor& t) {
   return t.node()->literal && t.node()->count.load(std::memory_order_relaxed) == 1;

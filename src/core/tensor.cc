@@ -7,13 +7,14 @@
 #include "core/node.h"
 
 namespace weft::inline v0 {
-namespace {
 
 std::int64_t bytes_of(const Spec& spec) {
   const auto bytes = checked_mul(spec.shape.num_elements(), static_cast<std::int64_t>(size_of(spec.dtype)));
   if (!bytes) throw ShapeError("tensor", spec.str() + " needs more bytes than 63 bits can count.", {});
   return *bytes;
 }
+
+namespace {
 
 void require_dtype(DType dtype, const char* what, Location at) {
   if (static_cast<int>(dtype) >= kNumDTypes)
@@ -138,8 +139,9 @@ bool literal_fits(Literal number, DType dtype) {
   });
 }
 
-Tensor make_scalar(Literal number, DType dtype) {
+Tensor make_scalar(Literal number, DType dtype, Location written_at) {
   Tensor result = make_tensor({dtype, {}});
+  result.node()->set_made_at(written_at);
   with_element(dtype, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     T value;

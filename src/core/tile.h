@@ -11,6 +11,8 @@
 
 namespace weft::inline v0 {
 
+inline kernels::Half half_of(DType t) { return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo; }
+
 /// The body of a pointwise row. f16 and bf16 use the f32 lanes, rounded after the op.
 struct Tile {
   int arity = 0;  // tensor inputs first, then real attributes as broadcast scalars

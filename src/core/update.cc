@@ -33,8 +33,7 @@ void PreparedUpdate::place(std::size_t i, const void* from, void* to) {
 }
 
 void PreparedUpdate::run() noexcept {
-  const kernels::Half half = dtype_ == f16 ? kernels::Half::kF16 : dtype_ == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo;
-  kernels::run_updates({lanes_.fn, lanes_.inputs, lanes_.outputs, size_of(dtype_), half, constants_}, tensors_, starts_);
+  kernels::run_updates({lanes_.fn, lanes_.inputs, lanes_.outputs, size_of(dtype_), half_of(dtype_), constants_}, tensors_, starts_);
 }
 
 }  // namespace weft::inline v0

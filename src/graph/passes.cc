@@ -1,6 +1,7 @@
 #include "graph/passes.h"
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 namespace weft::inline v0 {
@@ -50,7 +51,22 @@ class Rebuilt {
   std::vector<ValueId> now_;
 };
 
+// Bit for bit: 0.0 and -0.0 are two numbers here.
+bool same_attrs(const std::vector<Attr>& a, const std::vector<Attr>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Attr& x, const Attr& y) {
+    const double *const p = std::get_if<double>(&x), *const q = std::get_if<double>(&y);
+    if (p != nullptr && q != nullptr) return std::bit_cast<std::uint64_t>(*p) == std::bit_cast<std::uint64_t>(*q);
+    return x == y;
+  });
+}
+
 }  // namespace
+
+std::vector<bool> optimize(Graph& graph, std::size_t fixed_inputs) {
+  share_equal(graph);
+  fold_constants(graph);
+  return drop_dead(graph, fixed_inputs);
+}
 
 std::vector<bool> drop_dead(Graph& graph, std::size_t fixed_inputs) {
   std::vector<bool> needed(graph.values.size()), runs(graph.nodes.size());
@@ -86,7 +102,7 @@ void share_equal(Graph& graph) {
     const GraphNode* same = nullptr;
     for (const std::uint32_t n : like) {
       const GraphNode& candidate = rebuilt.graph.nodes[n];
-      if (candidate.op == node.op && candidate.attrs == node.attrs && std::equal(inputs.begin(), inputs.end(), candidate.inputs.begin(), candidate.inputs.end()))
+      if (candidate.op == node.op && same_attrs(candidate.attrs, node.attrs) && std::equal(inputs.begin(), inputs.end(), candidate.inputs.begin(), candidate.inputs.end()))
         same = &candidate;
     }
     if (same != nullptr) {
@@ -109,7 +125,7 @@ void fold_constants(Graph& graph) {
     for (ValueId id : inputs) folds = folds && rebuilt.graph.values[id].kind == From::kConstant;
     for (std::uint32_t i = 0; i < node.count; ++i) {
       const Spec& spec = graph.values[node.first + i].spec;
-      folds = folds && spec.shape.known() && spec.shape.num_elements() * static_cast<std::int64_t>(size_of(spec.dtype)) <= kMostBytes;
+      folds = folds && spec.shape.known() && spec.shape.num_elements() <= kMostBytes / static_cast<std::int64_t>(size_of(spec.dtype));
     }
     if (!folds) {
       rebuilt.keep_node(node, inputs);

@@ -5,6 +5,9 @@
 
 namespace weft::inline v0 {
 
+/// All of them, in their order. Returns what drop_dead returns.
+std::vector<bool> optimize(Graph& graph, std::size_t fixed_inputs);
+
 /// Drops calls whose results nobody needs, unless they may fail on data, then constants and inputs that nobody reads. The first
 /// `fixed_inputs` inputs stay. Returns which inputs have stayed.
 std::vector<bool> drop_dead(Graph& graph, std::size_t fixed_inputs);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 
 #include "base/convert.h"
 #include "core/strides.h"
@@ -12,10 +13,10 @@ namespace {
 constexpr std::uint32_t kBefore = 0;  // inputs and constants are there before the first step, which has number 1
 constexpr std::size_t kLine = 64;
 constexpr std::int64_t kDirectLanes = 512;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 47;  // of one value: no machine has more, and sums of many still count
 
-std::size_t bytes_of(const Spec& spec) { return static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype); }
-
-kernels::Half half_of(DType t) { return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo; }
+// Whole lines, so that no two values share one.
+std::size_t room_for(const Spec& spec) { return (static_cast<std::size_t>(bytes_of(spec)) + kLine - 1) / kLine * kLine; }
 
 bool is_pointwise(const Op& op) { return static_cast<bool>(op.tile) && op.validate == nullptr; }
 
@@ -23,6 +24,7 @@ bool is_pointwise(const Op& op) { return static_cast<bool>(op.tile) && op.valida
 class FreePlaces {
  public:
   std::size_t take(std::size_t bytes, std::size_t& end) {
+    if (bytes == 0) return 0;
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it)
       if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
@@ -37,6 +39,7 @@ class FreePlaces {
     return at;
   }
   void give(std::size_t at, std::size_t bytes) {
+    if (bytes == 0) return;
     auto next = free_.lower_bound(at);
     if (next != free_.end() && at + bytes == next->first) {
       bytes += next->second;
@@ -78,8 +81,15 @@ void Plan::infer_all(std::span<const Spec> inputs) {
   for (const GraphNode& node : graph_.nodes) {
     SmallVector<const Spec*, 4> specs;
     for (ValueId id : node.inputs) specs.push_back(&values_[id].spec);
-    Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
-    for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].spec = std::move(results[i]);
+    try {
+      Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
+      for (std::uint32_t i = 0; i < node.count; ++i) {
+        if (bytes_of(results[i]) > kMostBytes) throw std::bad_alloc();
+        values_[node.first + i].spec = std::move(results[i]);
+      }
+    } catch (...) {
+      rethrow_in_name_of(*node.op, node.at);
+    }
     if (node.op->is(kView)) values_[node.first].root = values_[node.inputs[0]].root;
   }
 }
@@ -155,11 +165,11 @@ void Plan::lay_out() {
         // A small group keeps what it makes inside for itself in the arena, too: it runs without tiles.
         if (value.place == Place::kNone && value.root == node.first + i && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
         if (value.place != Place::kArena) continue;
-        value.at = free.take((bytes_of(value.spec) + kLine - 1) / kLine * kLine, arena_);
+        value.at = free.take(room_for(value.spec), arena_);
         dying[value.last].push_back(node.first + i);
       }
     }
-    for (ValueId id : dying[s]) free.give(values_[id].at, (bytes_of(values_[id].spec) + kLine - 1) / kLine * kLine);
+    for (ValueId id : dying[s]) free.give(values_[id].at, room_for(values_[id].spec));
   }
 }
 

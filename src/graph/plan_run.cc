@@ -1,39 +1,37 @@
 // Running a plan.
+#include <new>
+
 #include "base/memory.h"
 #include "core/update.h"
 #include "graph/plan.h"
 
 namespace weft::inline v0 {
-namespace {
-
-kernels::Half half_of(DType t) { return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo; }
-
-}  // namespace
-
 // What one call at a time needs: the arena, and a Node for each value that kernels see.
 struct Plan::Frame {
   explicit Frame(const Plan& plan) : values(plan.values_.size()), data(plan.values_.size()) {
     if (plan.arena_ > 0) {
-      arena = allocate_block(plan.arena_);
-      if (arena.start == nullptr) throw OutOfMemoryError("Function", "there is no memory for the values of a call; use smaller shapes.", {});
+      arena.block = allocate_block(plan.arena_);
+      if (arena.block.start == nullptr) throw std::bad_alloc();
     }
     for (std::size_t v = 0; v < values.size(); ++v) {
       const Value& root = plan.values_[plan.values_[v].root];
       if (root.place == Place::kNone) continue;
       values[v] = Tensor(new Node(plan.values_[v].spec));
-      if (root.place == Place::kArena) bind(v, static_cast<char*>(arena.start) + root.at);
+      if (root.place == Place::kArena) bind(v, static_cast<char*>(arena.block.start) + root.at);
       if (root.place == Place::kConstant) bind(v, plan.graph_.constants[root.at].value.node()->data);
     }
-  }
-  ~Frame() {
-    if (arena.start != nullptr) free_block(arena);
   }
   void bind(std::size_t v, void* at) {
     data[v] = at;
     values[v].node()->data = at;
   }
 
-  Block arena{};
+  struct Arena {
+    ~Arena() {
+      if (block.start != nullptr) free_block(block);
+    }
+    Block block{};
+  } arena;
   std::vector<Tensor> values;
   std::vector<void*> data;
   std::vector<Tensor> escaping;
@@ -122,14 +120,21 @@ void Plan::run_call(const GraphNode& node, Frame& frame) const {
   Tensors results;
   apply_eagerly({op, inputs, node.attrs, node.at}, results);
   for (std::uint32_t i = 0; i < node.count; ++i)
-    if (const Spec& spec = values_[node.first + i].spec; spec.shape.num_elements() > 0)
-      std::memcpy(frame.data[node.first + i], results[i].node()->data, static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype));
+    if (const std::int64_t bytes = bytes_of(values_[node.first + i].spec); bytes > 0)
+      std::memcpy(frame.data[node.first + i], results[i].node()->data, static_cast<std::size_t>(bytes));
 }
 
 std::vector<Tensor> Plan::run(std::span<Tensor> inputs) const {
   const Lease lease(*this);
   Frame& frame = *lease;
-  for (ValueId root : escaping_) frame.escaping.push_back(make_tensor(values_[root].spec));
+  for (ValueId root : escaping_) {
+    const GraphNode& node = graph_.nodes[graph_.values[root].from];
+    try {
+      frame.escaping.push_back(make_tensor(values_[root].spec));
+    } catch (...) {
+      rethrow_in_name_of(*node.op, node.at);
+    }
+  }
   for (ValueId id : bound_) {
     const Value& root = values_[values_[id].root];
     frame.bind(id, (root.place == Place::kInput ? inputs[root.at] : frame.escaping[root.at]).node()->data);

@@ -32,7 +32,7 @@ ValueId Tracer::value_of(const Tensor& x, const Op* user, Location at) {
     const Symbol symbol = symbol_of(x);
     if (symbol.trace == id_) return symbol.value;
     throw TraceError(user != nullptr ? user->name : "trace", "a tensor " + x.spec().str() +
-                         " of another trace is used; it has no value here, return it from the function that made it.", node.made_at());
+                         " of another trace is used; it has no value here, pass it as an argument or return it from the function that made it.", node.made_at());
   }
   const auto known = constants_.find(&node);
   if (known != constants_.end()) return known->second;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "state/recorder.h"
-#include "state/slot.h"
+#include "state/transaction.h"
 #include <weft/ops.h>
 
 namespace weft::inline v0 {
@@ -107,6 +107,11 @@ std::vector<Tensor> recorded_as_one(const Op& name, std::span<TapeRecorder* cons
   return outputs;
 }
 
+// A traced program is its ops; a tape around a call of it would not see this gradient there.
+void tell_trace() {
+  if (const Transaction* t = Transaction::current(); t != nullptr && t->symbols != nullptr) t->symbols->own_gradient();
+}
+
 void check_gradient(std::size_t i, const Tensor& dx, const Tensor& x, Location at) {
   const auto text = [&] {
     return "gradient " + std::to_string(i) + " of its gradient function is " + dx.spec().str() + " for an input " + x.spec().str();
@@ -120,6 +125,7 @@ void check_gradient(std::size_t i, const Tensor& dx, const Tensor& x, Location a
 
 std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs, const std::function<CustomResult()>& f, Location at) {
   static const Op name{.name = "custom_gradient", .doc = ""};
+  tell_trace();
   if (active_tapes().empty()) return f().outputs;
   return detail::with_memory(name.name, at, [&] {
     std::vector<FirstRead> reads;
@@ -168,6 +174,7 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
 
 std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, TensorsFn f, Location at) {
   static const Op name{.name = "recompute_grad", .doc = ""};
+  tell_trace();
   const std::vector<TapeRecorder*> tapes = active_tapes();
   if (tapes.empty()) return f(inputs);
   return detail::with_memory(name.name, at, [&] {

@@ -1,7 +1,7 @@
 // Sources without a gradient: what the caller wants instead, or why there is none.
 #include "state/recorder.h"
 
-#include "state/slot.h"
+#include "state/transaction.h"
 #include <weft/ops.h>
 
 namespace weft::inline v0 {
@@ -63,7 +63,7 @@ TapeRecorder::Cut TapeRecorder::find_cut(const Question& question, const Source&
 Grad TapeRecorder::unconnected(const Question& question, const Source& source) const {
   const Unconnected mode = question.mode();
   if (mode == Unconnected::kZeros)
-    return zeros_like(source.tensor() != nullptr ? *source.tensor() : source.variable()->read_latest(question.at));
+    return zeros_like(source.tensor() != nullptr ? *source.tensor() : v0::read(source.variable()->slot(), question.at));
   const bool by_default = question.tree && !question.options.unconnected;
   if (mode == Unconnected::kNone && !(by_default && next_broken_ != -2)) return {};
   const Cut cut = find_cut(question, source);
@@ -86,7 +86,7 @@ void TapeRecorder::explain(const Question& question, const Source& source, const
     say(only + ", through which no gradient flows; use another op, or " + kIfMeant);
   }
   if (const Variable* variable = source.variable()) {
-    const std::int32_t at = slots_by_id_.find(variable->id() + 1);
+    const std::int32_t at = slots_by_id_.find(variable->slot()->id + 1);
     if (at == kUnknownId && !settings.watch_accessed_variables)
       say(independent + ", which this tape does not watch, since it watches only what it is told to; call watch on it before computing.");
     if (at == kUnknownId && !variable->trainable())

@@ -32,19 +32,19 @@ class FillWalker final : public TreeWalker {
 };
 
 const Variable& variable_of(const SlotUse& use, std::span<Variable* const> variables) {
-  return use.argument < 0 ? use.captured : *variables[static_cast<std::size_t>(use.argument)];
+  return use.argument < 0 ? *use.captured : *variables[static_cast<std::size_t>(use.argument)];
 }
 
 // A captured Variable that is also passed, or not, as when the trace was made: else reads and writes of the two would not meet.
 bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
   if (!trace.pinned.empty()) {
     for (std::size_t i = 0; i < trace.pinned.size(); ++i)
-      if (!trace.pinned[i].same_slot(*leaves.variables[i])) return false;
+      if (trace.pinned[i].slot() != leaves.variables[i]->slot()) return false;
     return true;
   }
   const auto apart = [&](const SlotUse& use) {
     if (use.argument >= 0) return true;
-    return std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) { return v->same_slot(use.captured); });
+    return std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) { return v->slot() == use.captured->slot(); });
   };
   return std::all_of(trace.reads.begin(), trace.reads.end(), apart) && std::all_of(trace.writes.begin(), trace.writes.end(), apart);
 }
@@ -92,14 +92,14 @@ void FunctionCore::apply_signature(std::span<const Argument> arguments, CallLeav
     if (tensor.dtype() != declared.dtype && is_literal(tensor)) {
       const Literal number = tensor.node()->number();
       if (!literal_fits(number, declared.dtype)) refuse(i, "the number does not fit that dtype, pass another one.");
-      tensor = make_scalar(number, declared.dtype);
+      tensor = make_scalar(number, declared.dtype, tensor.node()->made_at());
       cast = true;
     }
     if (tensor.dtype() != declared.dtype) refuse(i, "the dtypes must agree, cast it.");
     bool fits = tensor.rank() == declared.shape.rank();
     for (int axis = 0; fits && axis < tensor.rank(); ++axis)
-      fits = declared.shape[axis] == kUnknown || tensor.shape()[axis] == kUnknown || tensor.shape()[axis] == declared.shape[axis];
-    if (!fits) refuse(i, "the shapes must agree where they are declared.");
+      fits = declared.shape[axis] == kUnknown || tensor.shape()[axis] == declared.shape[axis];
+    if (!fits) refuse(i, "the sizes must be known and agree where they are declared.");
   }
   if (cast) leaves = leaves_of(arguments);
   for (std::size_t i = 0; i < leaves.tensors.size(); ++i) leaves.kind.shapes[i] = options.signature[i].shape;
@@ -147,6 +147,22 @@ void FunctionCore::keep(std::shared_ptr<FunctionTrace> trace) {
   traces_.erase(std::min_element(traces_.begin(), traces_.end(), [](const auto& a, const auto& b) { return a->last_call < b->last_call; }));
 }
 
+SlotRef FunctionCore::made_before(const Slot& slot, std::size_t nth, Location at) const {
+  const std::lock_guard guard(mutex_);
+  for (const MadeSlot& known : made_)
+    if (known.nth == nth && known.slot->made_at.line == slot.made_at.line && known.slot->made_at.file == slot.made_at.file && known.slot->declared == slot.declared)
+      return known.slot;
+  if (traced_ > 0)
+    throw StateError(name_, slot.title() + ", " + slot.declared.str() + ", is made by the body now but was not made by its first trace; make Variables "
+                               "outside, or at the first call.", at);
+  return nullptr;
+}
+
+void FunctionCore::keep_made(const std::vector<MadeSlot>& made) {
+  const std::lock_guard guard(mutex_);
+  if (traced_ == 0) made_ = made;
+}
+
 namespace {
 
 std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variable* const> variables) {
@@ -170,6 +186,13 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
   constexpr const char* kBy = "Function";
   trace.calls.fetch_add(1, std::memory_order_relaxed);
   Interpreter* const top = Interpreter::top();
+  if (top == nullptr)
+    for (const Tensor* tensor : tensors)
+      if (tensor->node()->symbolic)
+        throw TraceError("Function", "an argument " + tensor->spec().str() +
+                             " was made while tracing and has no value outside; return it from the traced function.", tensor->node()->made_at());
+  if (Transaction* const outer = Transaction::current(); trace.own_gradients && outer != nullptr && outer->symbols != nullptr)
+    outer->symbols->own_gradient();
   std::vector<SlotRef> own_reads, own_writes;
   if (!variables.empty()) own_reads = slots_of(trace.reads, variables), own_writes = slots_of(trace.writes, variables);
   const std::vector<SlotRef>&reads = variables.empty() ? trace.read_slots : own_reads, &writes = variables.empty() ? trace.written_slots : own_writes;
@@ -195,7 +218,11 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
   std::vector<Tensor> outputs = run_with(trace, tensors, seen);
   if (transaction) {
     const std::size_t first = outputs.size() - writes.size();
-    for (std::size_t i = 0; i < writes.size(); ++i) transaction->value(i) = std::move(outputs[first + i]);
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+      Tensor& fresh = outputs[first + i];
+      // Written is written, even the value that was there.
+      transaction->value(i) = fresh.same_as(transaction->value(i)) && !fresh.node()->symbolic ? make_view(fresh, fresh.shape()) : std::move(fresh);
+    }
     transaction->publish();
     outputs.resize(first);
   }
@@ -203,6 +230,19 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
 }
 
 // --- one call ---
+
+namespace {
+
+template <class F>
+auto with_memory(const FunctionCore& core, Location at, const F& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError(core.name(), "there is no memory for this call; nothing has changed, use smaller shapes.", at);
+  }
+}
+
+}  // namespace
 
 FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, const Argument* arguments, std::size_t count, Location at)
     : state_(new FunctionCallState{.core = *core, .arguments = {arguments, count}, .at = at, .leaves = {}, .trace = {}, .tracing = nullptr, .outputs = {}}) {}
@@ -212,17 +252,25 @@ bool FunctionCall::run_at_once(FunctionCore& core, Tensor* const* arguments, std
   const std::span<Tensor* const> tensors(arguments, count);
   const std::shared_ptr<FunctionTrace> trace = core.find(tensors);
   if (trace == nullptr) return false;
-  std::vector<Tensor> outputs = run_trace(*trace, tensors, {}, at);
+  if (trace->own_gradients && Interpreter::top() != nullptr) return false;
+  std::vector<Tensor> outputs = with_memory(core, at, [&] { return run_trace(*trace, tensors, {}, at); });
   if (!outputs.empty()) result = std::move(outputs[0]);
   return true;
 }
 
-bool FunctionCall::runs_eagerly() const { return state_->core.options.run_eagerly; }
-
-void FunctionCall::prepare(void (*body)(void*, FunctionCall&), void* context) {
+bool FunctionCall::prepare(void (*body)(void*, FunctionCall&), void* context) {
   FunctionCallState& s = *state_;
-  s.leaves = leaves_of(s.arguments);
-  s.core.apply_signature(s.arguments, s.leaves, s.at);
+  return with_memory(s.core, s.at, [&] {
+    s.leaves = leaves_of(s.arguments);
+    s.core.apply_signature(s.arguments, s.leaves, s.at);
+    if (s.core.options.run_eagerly) return false;
+    find_or_trace(body, context);
+    return !s.trace->own_gradients || Interpreter::top() == nullptr;
+  });
+}
+
+void FunctionCall::find_or_trace(void (*body)(void*, FunctionCall&), void* context) {
+  FunctionCallState& s = *state_;
   s.trace = s.core.find(s.leaves);
   if (s.trace) return;
   // One lock for all Functions: traces may need each other's.
@@ -234,7 +282,7 @@ void FunctionCall::prepare(void (*body)(void*, FunctionCall&), void* context) {
 
 void FunctionCall::run() {
   FunctionCallState& s = *state_;
-  s.outputs = run_trace(*s.trace, s.leaves.tensors, s.leaves.variables, s.at);
+  s.outputs = with_memory(s.core, s.at, [&] { return run_trace(*s.trace, s.leaves.tensors, s.leaves.variables, s.at); });
   for (std::size_t i = 0; i < s.trace->replaced.size(); ++i)
     *s.leaves.tensors[s.trace->replaced[i]] = std::move(s.outputs[s.trace->results + i]);
 }
@@ -249,6 +297,16 @@ void FunctionCall::fill(void* result, WalkFn walk) {
 Tensor FunctionCall::only_tensor() {
   if (state_->trace->results == 0) return {};  // an empty handle was returned
   return std::move(state_->outputs[0]);
+}
+
+// Tensors that an eager body has put into copies of its arguments.
+void FunctionCall::adopt(const Argument* copies) {
+  for (std::size_t i = 0; i < state_->arguments.size(); ++i) {
+    const Argument& argument = state_->arguments[i];
+    if (!argument.reference || copies[i].at == argument.at) continue;
+    const CallLeaves from = leaves_of({&copies[i], 1}), to = leaves_of({&argument, 1});
+    for (std::size_t t = 0; t < std::min(from.tensors.size(), to.tensors.size()); ++t) *to.tensors[t] = std::move(*from.tensors[t]);
+  }
 }
 
 struct Outside::Scopes {

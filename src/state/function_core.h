@@ -37,11 +37,9 @@ std::vector<LeafNote> notes_of(std::span<const Argument> arguments);
 
 /// A Variable that a trace uses.
 struct SlotUse {
-  std::ptrdiff_t argument;  // which of the call's Variables it is, or -1: captured
-  Variable captured;        // or the one that was passed to the trace
-  std::string title;        // "p.hparams.lr_param", 'Variable "total"'
-  const char* by = "";      // what wrote it last, and where
-  Location at{};
+  std::ptrdiff_t argument;           // which of the call's Variables it is, or -1: captured
+  std::optional<Variable> captured;  // that one
+  std::string title;                 // "p.hparams.lr_param", 'Variable "total"'
 };
 
 struct FunctionTrace {
@@ -56,6 +54,7 @@ struct FunctionTrace {
   std::shared_ptr<void> pattern;      // what the body returned
   std::vector<std::ptrdiff_t> result_variables;  // for each Variable in it: which of the call's Variables it is, or -1: itself
   std::vector<DType> dtypes;     // of the arguments' Tensors
+  bool own_gradients = false;    // the body gives gradients of its own, which a tape around a call can only see by running it
   bool exact = false;            // no size in kind.shapes is unknown
   bool at_once = false;          // the arguments are Tensors, the result is a Tensor or nothing: kind.shapes and dtypes say all
   std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
@@ -64,6 +63,12 @@ struct FunctionTrace {
   std::atomic<std::uint64_t> calls{0}, last_call{0};
 
   explicit FunctionTrace(Graph graph) : runner(std::move(graph)) {}
+};
+
+/// A Variable that the body has made while it was traced: the n-th at its line.
+struct MadeSlot {
+  std::size_t nth;
+  SlotRef slot;
 };
 
 class Tracing;
@@ -94,6 +99,9 @@ class FunctionCore {
   FunctionReport report() const;
   std::string graph_text() const;
 
+  /// The slot like this one that an earlier trace has made, or null in the first trace. Throws StateError if there were traces and none has.
+  SlotRef made_before(const Slot& slot, std::size_t nth, Location at) const;
+
   const std::string& name() const { return name_; }
   std::string argument_name(std::size_t i) const;
   std::string path_of(const LeafNote& note) const;
@@ -104,10 +112,12 @@ class FunctionCore {
   std::string cause_of(const std::vector<LeafNote>& notes) const;
   void relax(CallKind& kind) const;
   void keep(std::shared_ptr<FunctionTrace> trace);
+  void keep_made(const std::vector<MadeSlot>& made);
 
   const std::string name_;
   mutable std::mutex mutex_;  // of what follows
   std::vector<std::shared_ptr<FunctionTrace>> traces_;
+  std::vector<MadeSlot> made_;
   std::uint64_t traced_ = 0, clock_ = 0;
 };
 

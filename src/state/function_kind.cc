@@ -1,5 +1,5 @@
 // The kind of a call: what of its arguments decides whether a trace fits.
-#include <cstring>
+#include <unordered_map>
 
 #include "state/function_core.h"
 
@@ -14,6 +14,7 @@ class KindWalker final : public TreeWalker {
     if (step.kind == PathStep::Kind::kKey) put('k', step.name.size()), text_ += step.name;
   }
   void holds(Holds what, std::size_t n) override { put('s', static_cast<std::size_t>(what)), put('n', n); }
+  void structure(WalkFn type) override { put('c', reinterpret_cast<std::size_t>(type)); }  // a net of another class is another program
   void leaf(const TreeLeaf& leaf) override {
     if (const Tensor* const tensor = leaf.as<const Tensor>()) return add(*tensor);
     if (const Variable* const variable = leaf.as<const Variable>()) return add(*variable);
@@ -35,9 +36,7 @@ class KindWalker final : public TreeWalker {
     leaves_.kind.shapes.push_back(spec.shape);
   }
   void add(const Variable& variable) {
-    std::size_t ordinal = 0;
-    while (ordinal < leaves_.variables.size() && !leaves_.variables[ordinal]->same_slot(variable)) ++ordinal;
-    if (ordinal == leaves_.variables.size()) leaves_.variables.push_back(const_cast<Variable*>(&variable));
+    const std::size_t ordinal = ordinal_of(variable);
     const Spec& spec = variable.spec();
     put('v', ordinal);
     put('d', static_cast<std::size_t>(spec.dtype) * 2 + variable.trainable());
@@ -45,8 +44,24 @@ class KindWalker final : public TreeWalker {
     for (const std::int64_t size : spec.shape) put('z', static_cast<std::size_t>(size));
   }
 
+  std::size_t ordinal_of(const Variable& variable) {
+    constexpr std::size_t kFew = 8;
+    auto& known = leaves_.variables;
+    if (known.size() < kFew) {
+      for (std::size_t i = 0; i < known.size(); ++i)
+        if (known[i]->slot() == variable.slot()) return i;
+    } else {
+      if (ordinals_.empty())
+        for (std::size_t i = 0; i < known.size(); ++i) ordinals_.emplace(known[i]->slot().get(), i);
+      if (const auto [found, is_new] = ordinals_.emplace(variable.slot().get(), known.size()); !is_new) return found->second;
+    }
+    known.push_back(const_cast<Variable*>(&variable));
+    return known.size() - 1;
+  }
+
   CallLeaves& leaves_;
   std::string& text_ = leaves_.kind.skeleton;
+  std::unordered_map<const Slot*, std::size_t> ordinals_;  // once there are many
 };
 
 class NoteWalker final : public PathWalker {

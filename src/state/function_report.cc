@@ -44,7 +44,8 @@ std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes) const {
     const LeafNote& there = now != nullptr ? *now : *old;
     return format("argument {} `{}`: its structure has changed", there.argument, path_of(there));
   }
-  return "other Variables are the same as each other, or as captured ones";
+  if (!(*closest)->pinned.empty()) return "the body looks at which Variables it is given, and other ones are passed";
+  return "other Variables are the same as each other or as captured ones, or are trainable";
 }
 
 // Sizes in which an earlier trace of the same skeleton differs become unknown.
@@ -64,6 +65,10 @@ FunctionReport FunctionCore::report() const {
   for (const std::shared_ptr<FunctionTrace>& trace : traces_) {
     all.traces.push_back(trace->report);
     all.traces.back().calls = trace->calls.load(std::memory_order_relaxed);
+    if (const std::shared_ptr<const Plan> plan = trace->runner.plan()) {
+      all.traces.back().steps = plan->steps();
+      all.traces.back().arena_bytes = plan->arena_bytes();
+    }
   }
   return all;
 }
@@ -81,7 +86,9 @@ std::string FunctionReport::str() const {
   std::string text = format("{}: {} {}", name, traced, traced == 1 ? "trace" : "traces");
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const Trace& trace = traces[i];
-    text += format("\ntrace {}: {}; {} ops, {} calls, traced in {:.3f} ms", i, trace.cause, trace.ops, trace.calls, trace.milliseconds);
+    text += format("\ntrace {}: {}; {} ops", i, trace.cause, trace.ops);
+    if (trace.steps > 0) text += format(" in {} steps, {} bytes of working memory", trace.steps, trace.arena_bytes);
+    text += format(", {} calls, traced in {:.3f} ms", trace.calls, trace.milliseconds);
     for (const std::string& argument : trace.arguments) text += "\n  takes " + argument;
     text += "\n  reads " + detail::listed(trace.reads) + "\n  writes " + detail::listed(trace.writes);
     for (const Constant& constant : trace.constants)

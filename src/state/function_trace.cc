@@ -22,7 +22,8 @@ class PlaceWalker final : public TreeWalker {
     if (Tensor* const tensor = leaf.as<Tensor>()) places.tensors.push_back(tensor);
     else if (Variable* const variable = leaf.as<Variable>()) places.variables.push_back(variable);
     else if (leaf.kind() != TreeLeaf::Kind::kHost)
-      throw TraceError("Function", "a member of an argument or result is const; a const Tensor or Variable cannot take the values of a call.", {});
+      throw TraceError("Function", "a Tensor or Variable in an argument or result is a const member; it cannot take the values of a call, "
+                                   "make it an ordinary member.", {});
   }
   Places places;
 };
@@ -59,11 +60,13 @@ class Tracing final : public SlotSymbols {
     for (const Variable* variable : call.leaves.variables) {
       const Slot& passed = *variable->slot();
       const auto slot = std::make_shared<Slot>(read_latest(*variable->slot()), passed.declared, passed.options, passed.made_at);
-      slot->stands_in = true;
-      stand_ins_.emplace_back(slot);
+      slot->role = Slot::Role::kStandsIn;
+      stand_ins_.push_back(slot);
     }
   }
-  ~Tracing() override { restore(); }
+  ~Tracing() override {
+    for (const SlotRef& slot : stand_ins_) slot->role = Slot::Role::kExpired;
+  }
 
   void run(FunctionRef<void()> body) {
     struct Installed {
@@ -77,18 +80,25 @@ class Tracing final : public SlotSymbols {
   }
 
   void begin(std::span<const Argument> copies);
-  void returns(std::shared_ptr<void> pattern, WalkFn walk);
+  void returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk);
   /// Whether the trace depends on which Variables were passed, not only on their Specs.
   bool looks_at_identity() const;
   std::shared_ptr<FunctionTrace> finish();
+  const std::vector<MadeSlot>& made_slots() const { return made_; }
 
   Tensor symbol_for(const SlotRef& slot, Location at) override {
     reads_.push_back(slot);
     return tracer_.input(slot->declared, at);
   }
+  SlotRef made(SlotRef slot) override;
+  void own_gradient() override { own_gradients_ = true; }
 
  private:
-  void restore() noexcept;
+  void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
+  std::string tensor_path(std::size_t which) const;
+  void require_unchanged(const Places& now) const;
+  void find_replaced(const Places& now);
+  FunctionReport::Trace first_report() const;
   bool only_tensors() const {
     return std::all_of(call_.arguments.begin(), call_.arguments.end(), [](const Argument& argument) { return argument.walk == kWalk<Tensor>; }) &&
            symbols_.size() == call_.arguments.size();
@@ -99,100 +109,128 @@ class Tracing final : public SlotSymbols {
   FunctionCallState& call_;
   const CallKind& kind_;
   const bool pinned_;
+  const std::vector<LeafNote> notes_ = notes_of(call_.arguments);
   Graph graph_;
   FunctionTracer tracer_;
   Transaction transaction_;
   std::span<const Argument> copies_;
-  std::vector<Tensor> symbols_, originals_;      // of the arguments' Tensors
-  std::vector<std::pair<Tensor*, Tensor>> lent_;  // places outside of the copies, and what they hold otherwise
-  std::vector<Variable> stand_ins_;              // for the call's Variables, in their order
+  std::vector<Tensor> symbols_;      // of the arguments' Tensors
+  std::vector<SlotRef> stand_ins_;   // for the call's Variables, in their order
+  std::vector<SlotRef> given_;       // what the Variables in the copies are, one by one
   std::vector<SlotRef> reads_;
-  bool shared_variables_ = false;                // some lie behind pointers, where nothing can stand in
+  bool shared_variables_ = false;    // some lie behind pointers, where nothing can stand in
+  bool own_gradients_ = false;
+  std::vector<MadeSlot> made_;       // by the body, in this trace
   std::shared_ptr<void> pattern_;
   std::vector<ValueId> results_, replacements_;
   std::vector<std::size_t> replaced_;
   std::vector<std::ptrdiff_t> result_variables_;
 };
 
+std::string Tracing::tensor_path(std::size_t which) const {
+  for (const LeafNote& note : notes_of(call_.arguments))
+    if (note.tensor && which-- == 0) return call_.core.path_of(note);
+  return "an argument";
+}
+
 // The copies hold symbols for Tensors and, unless the trace is pinned, Variables that stand in for those passed: what the body does to
 // them it does to an argument, what it does to others it does to something that it holds itself.
 void Tracing::begin(std::span<const Argument> copies) {
   copies_ = copies;
   const Places original = places_in(call_.arguments), copy = places_in(copies);
-  std::size_t known = 0;
   for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
+    if (copy.tensors[i] == original.tensors[i])
+      refuse("`" + tensor_path(i) + "` is a Tensor behind a pointer, or in an object that cannot be copied, so nothing can stand for it while the "
+             "body is traced; pass it as an argument of its own, or hold it in a Variable.");
     if (!copy.tensors[i]->defined()) continue;
-    const Spec spec{copy.tensors[i]->dtype(), kind_.shapes[known++]};
-    if (copy.tensors[i] == original.tensors[i]) lent_.emplace_back(copy.tensors[i], *copy.tensors[i]);
-    originals_.push_back(*copy.tensors[i]);
-    symbols_.push_back(tracer_.input(spec, call_.at));
+    symbols_.push_back(tracer_.input({copy.tensors[i]->dtype(), kind_.shapes[symbols_.size()]}, call_.at));
     *copy.tensors[i] = symbols_.back();
   }
-  if (pinned_) return;
+  const auto& all = call_.leaves.variables;
   for (std::size_t i = 0; i < copy.variables.size(); ++i) {
+    given_.push_back(original.variables[i]->slot());
+    if (pinned_) continue;
     if (copy.variables[i] == original.variables[i]) {
       shared_variables_ = true;
       continue;
     }
-    const auto& all = call_.leaves.variables;
-    const auto which = std::find_if(all.begin(), all.end(), [&](const Variable* v) { return v->same_slot(*original.variables[i]); });
-    *copy.variables[i] = Variable(stand_ins_[static_cast<std::size_t>(which - all.begin())]);
+    const auto which = std::find_if(all.begin(), all.end(), [&](const Variable* v) { return v->slot() == given_[i]; });
+    given_[i] = stand_ins_[static_cast<std::size_t>(which - all.begin())];
+    *copy.variables[i] = Variable(given_[i]);
   }
 }
 
-void Tracing::restore() noexcept {
-  for (auto& [place, value] : lent_) *place = std::move(value);
-  lent_.clear();
+// One that was made before, at the same line as often, and alike, is that one: a body makes its Variables once.
+SlotRef Tracing::made(SlotRef slot) {
+  std::size_t nth = 0;
+  for (const MadeSlot& other : made_) nth += other.slot->made_at.line == slot->made_at.line && other.slot->made_at.file == slot->made_at.file;
+  made_.push_back({nth, call_.core.made_before(*slot, nth, call_.at)});
+  if (made_.back().slot == nullptr) made_.back().slot = std::move(slot);
+  return made_.back().slot;
 }
 
 std::ptrdiff_t Tracing::argument_of(const SlotRef& slot) const {
-  for (std::size_t i = 0; i < stand_ins_.size(); ++i)
-    if (stand_ins_[i].slot() == slot) return static_cast<std::ptrdiff_t>(i);
-  return -1;
+  const auto found = std::find(stand_ins_.begin(), stand_ins_.end(), slot);
+  return found == stand_ins_.end() ? -1 : found - stand_ins_.begin();
 }
 
-// Called while the copies live: what the body has put into them is looked at here.
-void Tracing::returns(std::shared_ptr<void> pattern, WalkFn walk) {
-  const Places now = places_in(copies_);
+void Tracing::require_unchanged(const Places& now) const {
+  const std::string remedy = " by the body, which later calls would not do; return the new value, or hold it in a Variable.";
+  const CallLeaves after = leaves_of(copies_);
+  if (after.tensors.size() != symbols_.size() || after.kind.skeleton != call_.leaves.kind.skeleton) {
+    const std::vector<LeafNote> old = notes_of(call_.arguments), fresh = notes_of(copies_);
+    for (std::size_t i = 0; i < std::min(old.size(), fresh.size()); ++i)
+      if (old[i].path != fresh[i].path || old[i].text != fresh[i].text)
+        refuse("`" + call_.core.path_of(fresh[i]) + "` is changed from " + old[i].text + " to " + fresh[i].text + remedy);
+    refuse("the structure of an argument is changed" + remedy);
+  }
+  for (std::size_t i = 0; i < given_.size(); ++i)
+    if (now.variables[i]->slot() != given_[i]) refuse("a Variable in an argument is replaced by another one, not assigned to" + remedy);
+}
+
+// Only what was passed by reference is anybody's concern.
+void Tracing::find_replaced(const Places& now) {
+  std::vector<bool> by_reference;
+  for (const Argument& argument : call_.arguments)
+    for (const Tensor* tensor : places_in({&argument, 1}).tensors)
+      if (tensor->defined()) by_reference.push_back(argument.reference);
   std::size_t known = 0;
-  CallLeaves after = leaves_of(copies_);
-  if (after.tensors.size() != symbols_.size() || after.kind.skeleton != call_.leaves.kind.skeleton)
-    throw TraceError(call_.core.name(), "the body changes the structure or a host value of an argument, which later calls would not do; "
-                     "return the new value, or hold it in a Variable.", call_.at);
-  for (Tensor* const tensor : now.tensors) {
+  for (const Tensor* tensor : now.tensors) {
     if (!tensor->defined()) continue;
-    if (!tensor->same_as(symbols_[known])) {
-      std::size_t leaves = 0;  // only what was passed by reference is anybody's concern
-      bool reference = false;
-      for (const Argument& argument : call_.arguments) {
-        const Places inside = places_in({&argument, 1});
-        leaves += static_cast<std::size_t>(std::count_if(inside.tensors.begin(), inside.tensors.end(), [](Tensor* t) { return t->defined(); }));
-        if (known < leaves) {
-          reference = argument.reference;
-          break;
-        }
-      }
-      if (reference) {
-        replaced_.push_back(known);
-        replacements_.push_back(tracer_.value_of(*tensor, nullptr, call_.at));
-      }
+    if (by_reference[known] && !tensor->same_as(symbols_[known])) {
+      replaced_.push_back(known);
+      replacements_.push_back(tracer_.value_of(*tensor, nullptr, call_.at));
     }
     ++known;
   }
+}
+
+// Called while the copies live: what the body has put into them is looked at here.
+void Tracing::returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk) {
+  const Places now = places_in(copies_);
+  require_unchanged(now);
+  find_replaced(now);
   if (walk == nullptr) return;
   pattern_ = std::move(pattern);
-  const Argument tree{pattern_.get(), walk, false};
-  const Places result = places_in({&tree, 1});
-  for (const Tensor* tensor : result.tensors)
-    if (tensor->defined()) results_.push_back(tracer_.value_of(*tensor, nullptr, call_.at));
-  for (const Variable* variable : result.variables) result_variables_.push_back(argument_of(variable->slot()));
+  const Argument tree{pattern_.get(), walk, false}, copy{twin, walk, false};
+  const Places result = places_in({&tree, 1}), again = places_in({&copy, 1});
+  for (std::size_t i = 0; i < result.tensors.size(); ++i) {
+    if (result.tensors[i] == again.tensors[i])
+      refuse("the result holds a Tensor behind a pointer, which the results of all calls would share; return it by value.");
+    if (result.tensors[i]->defined()) results_.push_back(tracer_.value_of(*result.tensors[i], nullptr, call_.at));
+  }
+  for (std::size_t i = 0; i < result.variables.size(); ++i) {
+    result_variables_.push_back(argument_of(result.variables[i]->slot()));
+    if (result.variables[i] == again.variables[i] && result_variables_.back() >= 0)
+      refuse("the result holds a Variable of an argument behind a pointer, which the results of all calls would share; return it by value.");
+  }
 }
 
 bool Tracing::looks_at_identity() const {
   if (pinned_ || call_.leaves.variables.empty()) return false;
   if (shared_variables_) return true;
-  for (const Variable& variable : stand_ins_)
-    if (variable.slot()->identity_asked) return true;
+  for (const SlotRef& slot : stand_ins_)
+    if (slot->identity_asked) return true;
   const auto passed = [&](const SlotRef& slot) {
     return std::any_of(call_.leaves.variables.begin(), call_.leaves.variables.end(), [&](const Variable* v) { return v->slot() == slot; });
   };
@@ -203,35 +241,40 @@ bool Tracing::looks_at_identity() const {
 
 SlotUse Tracing::use_of(const SlotRef& slot) const {
   const std::ptrdiff_t argument = argument_of(slot);
-  const auto& all = call_.leaves.variables;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (argument != static_cast<std::ptrdiff_t>(i) && all[i]->slot() != slot) continue;
-    for (const LeafNote& note : notes_of(call_.arguments))
-      if (note.variable != nullptr && note.variable->same_slot(*all[i])) return {argument, Variable(*all[i]), call_.core.path_of(note)};
-  }
-  return {-1, Variable(slot), slot->title()};
+  const SlotRef& passed = argument < 0 ? slot : call_.leaves.variables[static_cast<std::size_t>(argument)]->slot();
+  std::string title = slot->title();
+  for (const LeafNote& note : notes_)
+    if (note.variable != nullptr && note.variable->slot() == passed) {
+      title = call_.core.path_of(note);
+      break;
+    }
+  if (argument >= 0) return {argument, std::nullopt, std::move(title)};
+  return {-1, Variable(slot), std::move(title)};
+}
+
+// What the program has frozen is looked at before passes fold it.
+FunctionReport::Trace Tracing::first_report() const {
+  FunctionReport::Trace report;
+  for (const GraphConstant& constant : graph_.constants)
+    if (!is_own_line(constant.at))
+      report.constants.push_back({constant.value.size() <= 8 ? constant.value.str() : constant.value.spec().str(),
+                                  constant.used_by != nullptr ? constant.used_by->name : "return", constant.at, constant.value.node()->line != 0});
+  return report;
 }
 
 std::shared_ptr<FunctionTrace> Tracing::finish() {
   graph_.outputs.insert(graph_.outputs.end(), results_.begin(), results_.end());
   graph_.outputs.insert(graph_.outputs.end(), replacements_.begin(), replacements_.end());
   std::vector<SlotUse> writes;
-  transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char* by, Location at) {
+  transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char*, Location at) {
     graph_.outputs.push_back(tracer_.value_of(value, nullptr, at));
     writes.push_back(use_of(slot));
-    writes.back().by = by;
-    writes.back().at = at;
   });
-  FunctionReport::Trace report;
-  for (const GraphConstant& constant : graph_.constants)
-    if (!is_own_line(constant.at)) report.constants.push_back({constant.value.size() <= 8 ? constant.value.str() : constant.value.spec().str(),
-                                constant.used_by != nullptr ? constant.used_by->name : "return", constant.at, constant.value.node()->line != 0});
 #ifndef NDEBUG
   verify(graph_, "tracing");
 #endif
-  share_equal(graph_);
-  fold_constants(graph_);
-  const std::vector<bool> kept = drop_dead(graph_, symbols_.size());
+  FunctionReport::Trace report = first_report();
+  const std::vector<bool> kept = optimize(graph_, symbols_.size());
   auto trace = std::make_shared<FunctionTrace>(std::move(graph_));
   for (std::size_t i = 0; i < reads_.size(); ++i)
     if (kept[symbols_.size() + i]) trace->reads.push_back(use_of(reads_[i]));
@@ -241,13 +284,13 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   trace->replaced = std::move(replaced_);
   trace->pattern = std::move(pattern_);
   trace->result_variables = std::move(result_variables_);
+  trace->own_gradients = own_gradients_;
   for (const Tensor& symbol : symbols_) trace->dtypes.push_back(symbol.dtype());
   trace->exact = std::all_of(kind_.shapes.begin(), kind_.shapes.end(), [](const Shape& shape) { return shape.known(); });
-  // Arguments that are Tensors and nothing else, all defined, have one leaf each.
   trace->at_once = call_.leaves.variables.empty() && trace->replaced.empty() && only_tensors() && trace->result_variables.empty();
   if (call_.leaves.variables.empty()) {
-    for (const SlotUse& use : trace->reads) trace->read_slots.push_back(use.captured.slot());
-    for (const SlotUse& use : trace->writes) trace->written_slots.push_back(use.captured.slot());
+    for (const SlotUse& use : trace->reads) trace->read_slots.push_back(use.captured->slot());
+    for (const SlotUse& use : trace->writes) trace->written_slots.push_back(use.captured->slot());
   }
   if (pinned_)
     for (const Variable* variable : call_.leaves.variables) trace->pinned.push_back(*variable);
@@ -259,7 +302,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 }
 
 void FunctionCall::begin(const Argument* copies) { state_->tracing->begin({copies, state_->arguments.size()}); }
-void FunctionCall::returns(std::shared_ptr<void> pattern, WalkFn walk) { state_->tracing->returns(std::move(pattern), walk); }
+void FunctionCall::returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk) { state_->tracing->returns(std::move(pattern), twin, walk); }
 
 // --- the core ---
 
@@ -268,7 +311,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   std::vector<LeafNote> notes = notes_of(call.arguments);
   std::string cause = cause_of(notes);
   if (options.no_retrace && cause != "first call")
-    throw TraceError(name_, "this call would be traced anew: " + cause + "; pass arguments of the kind traced first, or allow it.", call.at);
+    throw TraceError(name_, "this call would be traced anew: " + cause + "; pass arguments of the kind traced first, or leave out no_retrace.", call.at);
   CallKind kind = call.leaves.kind;
   if (options.reduce_retracing) relax(kind);
   std::shared_ptr<FunctionTrace> made;
@@ -283,6 +326,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     try {
       tracing.run(body);
     } catch (const IdentityAsked&) {
+      if (pinned) throw;  // of a Variable that stands in for an argument of the Function around
       continue;
     } catch (...) {
       if (!tracing.looks_at_identity()) throw;  // otherwise it may come of that
@@ -290,10 +334,14 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     }
     if (tracing.looks_at_identity()) continue;
     made = tracing.finish();
+    keep_made(tracing.made_slots());
     break;
   }
   made->notes = std::move(notes);
-  for (const LeafNote& note : made->notes) made->report.arguments.push_back(path_of(note) + " " + note.text);
+  for (LeafNote& note : made->notes) {
+    made->report.arguments.push_back(path_of(note) + " " + note.text);
+    note.variable = nullptr;  // the arguments end with the call
+  }
   made->report.cause = std::move(cause);
   made->report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   keep(made);

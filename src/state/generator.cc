@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "core/apply.h"
 #include "state/transaction.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
@@ -58,7 +59,10 @@ namespace {
 // Reserves what a call for `shape` draws, then calls row(state, shape). What the row refuses, it refuses before anything is reserved.
 template <class Row>
 Tensor drawn(Variable& state, const Shape& shape, Location at, const Row& row) {
-  row(seeded(0), shape.known() ? Shape{0} : shape);
+  {
+    const Interpreter::Scope eager(nullptr);  // no tape and no trace needs the trial
+    row(seeded(0), shape.known() ? Shape{0} : shape);
+  }
   const std::int64_t count = shape.num_elements();
   Tensor from;
   update(state.slot(), [&](Tensor now) {

@@ -183,7 +183,7 @@ SmallVector<std::int32_t, 1> TapeRecorder::ids_of(const Source& source) const {
   SmallVector<std::int32_t, 1> result;
   if (source.tensor() != nullptr) {
     result.push_back(ids_.find(key_of(*source.tensor())));
-  } else if (const std::int32_t at = slots_by_id_.find(source.variable()->id() + 1); at != kUnknownId) {
+  } else if (const std::int32_t at = slots_by_id_.find(source.variable()->slot()->id + 1); at != kUnknownId) {
     for (const Read& read : slots_[index(at)].reads) result.push_back(read.id);
   }
   return result;

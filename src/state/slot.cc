@@ -40,8 +40,9 @@ Tensor with_own_node(Tensor x, const char* by, Location at) {
   if (!x.defined()) throw ValueError(by, "the value is an empty Tensor handle; assign a value to it first.", at);
   Node& node = *x.node();
   if (node.symbolic)
-    throw TraceError(by, "the value " + x.spec().str() +
-        " was made while tracing and does not exist outside; return it from the traced function.", at);
+    throw TraceError(by, "the value " + x.spec().str() + (std::string_view(by) == "Variable"
+        ? " is made anew by each call of the Function that is traced; make the Variable outside, or its first value in an init_scope."
+        : " was made while tracing and does not exist outside; return it from the traced function."), at);
   if (node.count.load(std::memory_order_acquire) != 1) return make_view(x, x.shape());
   node.literal = false;  // a value from here on
   return x;

@@ -38,7 +38,9 @@ struct Slot {
   std::uint64_t read_elsewhere = 0;                  // the version after which another thread has read the value; 0: none
   WriteRecord writes[kRemembered];                   // that of version v is at v % kRemembered
 
-  bool stands_in = false;       // for an argument, in a trace, which one thread makes
+  /// A slot that stands in for an argument while a Function is traced; afterwards it means nothing. One thread traces.
+  enum class Role : std::uint8_t { kOwn, kStandsIn, kExpired };
+  Role role = Role::kOwn;
   bool identity_asked = false;  // of one that stands in: it is not the one whose identity is meant
   const std::uint64_t id;
   const Spec declared;

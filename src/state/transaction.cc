@@ -62,17 +62,27 @@ void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
     for (std::size_t i = 0; i < slots.size(); ++i) values[i] = t->read(slots[i], {});
     return;
   }
-  SmallVector<Slot*, 16> order;
-  for (const SlotRef& slot : slots) order.push_back(slot.get());
-  if (!std::is_sorted(order.begin(), order.end(), by_id)) std::sort(order.begin(), order.end(), by_id);  // trees are made in order
-  std::vector<Tensor> old(slots.size());  // what stood in `values` must not die under the locks
+  SmallVector<Slot*, 16> borrowed;
+  for (const SlotRef& slot : slots) borrowed.push_back(slot.get());
+  std::vector<Tensor> fresh(slots.size());  // what stands in `values` must not die under the locks
+  read_published(borrowed, fresh);
+  for (std::size_t i = 0; i < slots.size(); ++i) std::swap(fresh[i], values[i]);
+}
+
+void read_published(std::span<Slot* const> slots, std::span<Tensor> values) {
+  std::vector<Slot*> sorted;
+  std::span<Slot* const> order = slots;
+  if (!std::is_sorted(slots.begin(), slots.end(), by_id)) {  // trees are made in order
+    sorted.assign(slots.begin(), slots.end());
+    std::sort(sorted.begin(), sorted.end(), by_id);
+    order = sorted;
+  }
   const auto is_first = [&](std::size_t i) { return i == 0 || order[i] != order[i - 1]; };
   for (std::size_t i = 0; i < order.size(); ++i)
     if (is_first(i)) order[i]->lock.lock();
-  for (std::size_t i = 0; i < slots.size(); ++i) old[i] = slots[i]->read();
+  for (std::size_t i = 0; i < slots.size(); ++i) values[i] = slots[i]->read();
   for (std::size_t i = order.size(); i-- > 0;)
     if (is_first(i)) order[i]->lock.unlock();
-  for (std::size_t i = 0; i < slots.size(); ++i) std::swap(old[i], values[i]);
 }
 
 void write(const SlotRef& slot, Tensor value, Location at, const char* by) {
@@ -360,41 +370,4 @@ void Transaction::leave(std::size_t mark, bool undo) noexcept {
   if (depth_ == 0) undo_.clear();
 }
 
-namespace detail {
-
-void run_block(void (*body)(void*), void* context, AtomicOptions options, Location at) {
-  if (options.retry < -1)
-    throw ValueError("atomically", "retry is " + std::to_string(options.retry) + "; it must be -1 (as often as needed) or more.", at);
-  if (Transaction* outer = Transaction::current()) {
-    outer->validates_reads = outer->validates_reads || options.validate_reads;
-    const std::size_t mark = outer->enter();
-    try {
-      body(context);
-    } catch (...) {
-      outer->leave(mark, true);
-      throw;
-    }
-    return outer->leave(mark, false);
-  }
-  constexpr int kPatience = 3;
-  Transaction t;
-  t.validates_reads = options.validate_reads;
-  for (int failures = 0;; ++failures) {
-    if (failures > 0) t.start_over(failures >= kPatience, t.validates_reads);
-    try {
-      const Transaction::Scope scope(&t);
-      body(context);
-    } catch (...) {
-      if (!t.in_conflict()) throw;  // otherwise: whatever it is, it comes of a block that cannot go on
-    }
-    try {
-      if (t.commit(t.validates_reads)) return;
-    } catch (const std::bad_alloc&) {
-      throw OutOfMemoryError("atomically", "there is no memory to publish what the block has written; nothing has changed.", at);
-    }
-    if (options.retry >= 0 && failures >= options.retry && t.in_conflict()) t.throw_conflict(at);
-  }
-}
-
-}  // namespace detail
 }  // namespace weft::inline v0

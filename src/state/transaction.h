@@ -41,6 +41,8 @@ Tensor read(const SlotRef& slot, Location at);
 Tensor read_latest(Slot& slot);
 /// The values of many slots at one moment; those of the transaction, if one is open. REQUIRES: as many values as slots.
 void read_together(std::span<const SlotRef> slots, std::span<Tensor> values);
+/// The published values of slots that live at least as long as the call. REQUIRES: as many values, all of them undefined.
+void read_published(std::span<Slot* const> slots, std::span<Tensor> values);
 
 /// Writes; `by` must live as long as the program. Throws what Slot::require_fits does.
 void write(const SlotRef& slot, Tensor value, Location at, const char* by);
@@ -56,6 +58,10 @@ class SlotSymbols {
   virtual ~SlotSymbols() = default;
   /// Asked once for each slot that is read before it is written.
   virtual Tensor symbol_for(const SlotRef& slot, Location at) = 0;
+  /// A Variable has been made: the slot that it has from now on.
+  virtual SlotRef made(SlotRef slot) = 0;
+  /// The program gives a gradient of its own, which its ops do not show.
+  virtual void own_gradient() = 0;
 };
 
 /// The transaction of a block that runs now. Belongs to its thread.

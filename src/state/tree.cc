@@ -85,10 +85,17 @@ std::vector<Variable> variables(void* tree, WalkFn walk, Which which) { return c
 
 Snapshot snapshot(void* tree, WalkFn walk) {
   const Collector collector(tree, walk, Which::kAll, true);
-  std::vector<SlotRef> slots;
+  if (Transaction::current() != nullptr) {
+    std::vector<SlotRef> slots;
+    for (const Variable* variable : collector.found) slots.push_back(variable->slot());
+    return {collector.index, values_of(slots)};
+  }
+  std::vector<Slot*> slots;  // the tree holds them
   slots.reserve(collector.found.size());
-  for (const Variable* variable : collector.found) slots.push_back(variable->slot());
-  return {collector.index, values_of(slots)};
+  for (const Variable* variable : collector.found) slots.push_back(variable->slot().get());
+  std::vector<Tensor> values(slots.size());
+  read_published(slots, values);
+  return {collector.index, std::move(values)};
 }
 
 TreeSummary summary(const NamedVariables& variables) {

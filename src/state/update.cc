@@ -66,20 +66,18 @@ class Deferring final : public Interpreter {
   std::vector<Deferred> deferred_;
 };
 
-std::size_t bytes_of(const Tensor& x) { return static_cast<std::size_t>(x.size()) * size_of(x.dtype()); }
-
 void publish_deferred(WriteTransaction& t, std::span<Tensor> values, std::vector<Tensor> before, Deferring& deferring) {
   const std::size_t count = values.size();
-  constexpr std::size_t little = 64;  // bytes, for which a copy costs nothing
+  constexpr std::int64_t little = 64;  // bytes, for which a copy costs nothing
   // What the body has changed by itself. Small ones are copied to their places; otherwise all is made anew and swapped.
   std::vector<Tensor> changed(count);
   std::vector<std::size_t> sizes(count);
   bool in_place = true;
   for (std::size_t i = 0; i < count; ++i) {
-    sizes[i] = bytes_of(before[i]);
+    sizes[i] = static_cast<std::size_t>(bytes_of(before[i].spec()));
     if (values[i].same_as(before[i])) continue;
     if (deferring.is_target(i)) throw InternalError("a deferred result was replaced");
-    in_place = in_place && values[i].defined() && values[i].spec() == before[i].spec() && bytes_of(values[i]) <= little;
+    in_place = in_place && values[i].defined() && values[i].spec() == before[i].spec() && bytes_of(values[i].spec()) <= little;
     changed[i] = values[i];
   }
   if (in_place) {
@@ -87,7 +85,7 @@ void publish_deferred(WriteTransaction& t, std::span<Tensor> values, std::vector
     return t.publish_in_place([&](std::span<const WriteTransaction::Place> places) {
       deferring.run(places);
       for (std::size_t i = 0; i < count; ++i) {
-        if (changed[i].defined()) std::memcpy(places[i].to, changed[i].node()->data, bytes_of(changed[i]));
+        if (changed[i].defined()) std::memcpy(places[i].to, changed[i].node()->data, sizes[i]);
         else if (!deferring.is_target(i) && places[i].to != places[i].from) std::memcpy(places[i].to, places[i].from, sizes[i]);
       }
     });

@@ -18,7 +18,7 @@ Tensor adapted(Tensor x, const Slot& slot, const char* by, Location at) {
   if (!literal_fits(number, slot.declared.dtype))
     throw DtypeError(by, slot.title() + " is " + slot.declared.str() + " and the value the number " + format("{}", x.item<double>()) +
                              ", which that dtype does not hold; cast it.", at);
-  return make_scalar(number, slot.declared.dtype);
+  return make_scalar(number, slot.declared.dtype, x.node()->made_at());
 }
 
 Tensor listed(std::initializer_list<Nested> list, const Slot& slot, const char* by, Location at) {
@@ -50,7 +50,9 @@ class RowOf final : public Interpreter {
 SlotRef make_slot(Tensor initial, VariableOptions options, Location at) {
   Spec declared = initial.spec();
   if (options.shape) declared.shape = *options.shape;
-  return std::make_shared<Slot>(std::move(initial), std::move(declared), std::move(options), at);
+  auto slot = std::make_shared<Slot>(std::move(initial), std::move(declared), std::move(options), at);
+  const Transaction* const t = Transaction::current();
+  return t != nullptr && t->symbols != nullptr ? t->symbols->made(std::move(slot)) : slot;
 }
 
 }  // namespace
@@ -78,15 +80,31 @@ Variable::Variable(ListValue initial, VariableOptions options, Location at) {
 const std::shared_ptr<Slot>& Variable::slot() const {
   if (slot_ == nullptr)
     throw StateError("Variable", "this handle is empty: another one was made or assigned from it by a move; use that one.", {});
+  if (slot_->role == Slot::Role::kExpired)
+    throw StateError("Variable", "this handle was kept by the body of a Function from an argument, for which it stood only while the body was "
+                                 "traced; keep the Variable that is passed.", {});
   return slot_;
 }
+
+// The slot for a question that another Variable of the same kind would answer differently. While tracing, the argument is not known yet:
+// the trace begins anew with the Variables that were passed.
+const Slot& Variable::asked() const {
+  if (slot()->role != Slot::Role::kStandsIn) return *slot_;
+  slot_->identity_asked = true;
+  throw detail::IdentityAsked();
+}
+
+bool Variable::same_slot(const Variable& other) const { return slot() == other.slot() || &asked() == &other.asked(); }
 
 Tensor Variable::value(Location at) const {
   Tensor now = read(slot(), at);
   Interpreter* const top = Interpreter::top();  // tapes follow what was read, tracers give a symbol for it
   return top == nullptr ? now : top->read(slot_->id, *this, std::move(now), at);
 }
-Tensor Variable::read_latest(Location) const { return v0::read_latest(*slot()); }
+Tensor Variable::read_latest(Location) const {
+  asked();
+  return v0::read_latest(*slot_);
+}
 
 Variable& Variable::assign(Tensor x, Location at) {
   x = adapted(std::move(x), *slot(), "assign", at);
@@ -143,22 +161,17 @@ Tensor Variable::count_up_to(std::int64_t limit, Location at) {
   return before;
 }
 
-const std::string& Variable::name() const { return slot()->options.name; }
+const std::string& Variable::name() const { return asked().options.name; }
 bool Variable::trainable() const { return slot()->options.trainable; }
 const Spec& Variable::spec() const { return slot()->declared; }
 Shape Variable::shape() const { return read(slot(), {}).shape(); }  // no use of the value that a tape should follow
-std::uint64_t Variable::version() const { return slot()->version.load(std::memory_order_acquire); }
-std::uint64_t Variable::id() const {
-  if (slot()->stands_in) {
-    slot_->identity_asked = true;
-    throw detail::IdentityAsked();
-  }
-  return slot_->id;
-}
-const std::function<Tensor(const Tensor&)>& Variable::constraint() const { return slot()->options.constraint; }
-Location Variable::made_at() const { return slot()->made_at; }
+std::uint64_t Variable::version() const { return asked().version.load(std::memory_order_acquire); }
+std::uint64_t Variable::id() const { return asked().id; }
+const std::function<Tensor(const Tensor&)>& Variable::constraint() const { return asked().options.constraint; }
+Location Variable::made_at() const { return asked().made_at; }
 
 std::vector<WriteRecord> Variable::history() const {
+  asked();
   Slot& slot = *this->slot();
   std::vector<WriteRecord> result;
   result.reserve(Slot::kRemembered);

@@ -37,7 +37,7 @@ Tensor of_dtype(const Tensor& x, const Tensor& like) {
   const Literal number = x.node()->number();
   if (!literal_fits(number, like.dtype()))
     throw DtypeError("", "the number given does not fit " + std::string(name_of(like.dtype())) + "; cast it.", {});
-  return make_scalar(number, like.dtype());
+  return make_scalar(number, like.dtype(), x.node()->made_at());
 }
 
 Tensor repeated(Tensor x, const Shape& shape, Location at) {

@@ -124,6 +124,7 @@ TreeWalker::~TreeWalker() = default;
 void TreeWalker::enter(const PathStep&) {}
 void TreeWalker::leave() {}
 void TreeWalker::holds(Holds, std::size_t) {}
+void TreeWalker::structure(detail::WalkFn) {}
 
 namespace detail {
 
@@ -165,6 +166,7 @@ void Cursor::members(void* object, WalkFn type, const std::string_view* names, c
     throw ValueError("walk", "more than " + std::to_string(kDeepest) + " structs lie inside each other; "
                      "hold a long chain in a std::vector.", Location());
   around.push_back({object, type});
+  walker.structure(type);
   for (std::size_t i = 0; i < count; ++i) {
     if (types[i].walk == nullptr) continue;
     const PathStep step{PathStep::Kind::kField, names[i], i};

@@ -9,8 +9,6 @@ namespace {
 // Up to so many bytes in all, a kernel takes a reader less time than finding new memory would cost everybody.
 constexpr std::int64_t kAlwaysInPlace = std::int64_t{512} << 10;
 
-std::int64_t bytes_of(const Spec& spec) { return spec.shape.num_elements() * static_cast<std::int64_t>(size_of(spec.dtype)); }
-
 }  // namespace
 
 void Transaction::each_write(FunctionRef<void(const SlotRef&, const Tensor&, const char*, Location)> f) const {
@@ -46,8 +44,15 @@ WriteTransaction::~WriteTransaction() = default;
 
 void WriteTransaction::publish() {
   Transaction& t = *Transaction::current();
-  for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (!values_[i].same_as(first_[i])) t.write(slots_[i], std::move(values_[i]), at_, by_);
+  const std::size_t mark = t.enter();  // in a block, all of them are written or none
+  try {
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      if (!values_[i].same_as(first_[i])) t.write(slots_[i], std::move(values_[i]), at_, by_);
+  } catch (...) {
+    t.leave(mark, true);
+    throw;
+  }
+  t.leave(mark, false);
   if (!scope_) return;
   scope_.reset();
   if (!own_.commit(false)) throw InternalError("a Variable has changed under its turn", at_);

@@ -3,6 +3,7 @@
 
 usage: bench_driver.py SOURCE_DIR
 """
+import dataclasses
 import os
 import signal
 import subprocess
@@ -66,9 +67,12 @@ def fake(ns, value="2", fault="none"):
 with tempfile.TemporaryDirectory() as folder:
     peers = {"slow": [fake(400)], "same": [fake(900), fake(100)], "wrong": [fake(100, "2.01")], "nan": [fake(100, "nan")],
              "close": [fake(100, "2.001")], "declines": [fake(100, fault="declines")], "dies": [fake(100, fault="dies")]}
-    ours, limit = [fake(100)], [fake(25)]
-    row = measure.measure(CASE, ours, limit, peers, PROTOCOL)
+    ours, limit, triad = [fake(100)], [fake(25)], [fake(50)]
+    row = measure.measure(CASE, ours, limit, triad, peers, PROTOCOL)
     expect("ours and limit", (row["ours_ns"], row["limit_ns"], row["of_limit"]) == (100, 25, 0.25))
+    expect("work with flops has no triad", "of_triad" not in row)
+    moves = measure.measure(dataclasses.replace(CASE, limit=suite.Limit(read=64)), ours, limit, triad, {}, PROTOCOL)
+    expect("work that moves bytes has one", (moves["triad_ns"], moves["of_triad"]) == (50, 0.5))
     slow = row["peers"]["slow"]
     expect("a ratio is ours / theirs, with its interval", [slow[k] for k in ("ns", "ratio", "low", "high")] == [400, 0.25, 0.25, 0.25])
     expect("the fastest variant of a peer counts", row["peers"]["same"]["ratio"] == 1)
@@ -78,12 +82,12 @@ with tempfile.TemporaryDirectory() as folder:
            row["not_measured"] == {"declines": "thanks", "dies": "ended: out of luck"})
     expect("rounds are counted", row["rounds"] + row["discarded"] >= 4)
 
-    everyone = [*ours, *limit, *(v for variants in peers.values() for v in variants)]
+    everyone = [*ours, *limit, *triad, *(v for variants in peers.values() for v in variants)]
     expect("whose turn it is not is stopped", comes_true(lambda: {state(c.child.pid) for c in everyone if c.child} == {"T"}))
     ours[0].end()
-    expect("after its end it starts anew", measure.measure(CASE, ours, limit, {}, PROTOCOL)["ours_ns"] == 100)
+    expect("after its end it starts anew", measure.measure(CASE, ours, limit, triad, {}, PROTOCOL)["ours_ns"] == 100)
     try:
-        measure.measure(CASE, [fake(100, fault="dies")], limit, {}, PROTOCOL)
+        measure.measure(CASE, [fake(100, fault="dies")], limit, triad, {}, PROTOCOL)
         expect("a row without us is none", False)
     except Declined as why:
         expect("a row without us is none", "out of luck" in str(why))
@@ -115,7 +119,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     eager, recorded = (case.name for case in suite.CASES if case.op in ("eager_add", "recorded_add"))
     rows = [{**row, "case": eager}, {**row, "case": recorded, "ours_ns": 150, "peers": {"slow": {**slow, "ns": 600}}}]
-    expect("the cost of a tape is a line of its own", "| 50 ns |  |  | 0.25 |" in "\n".join(report.group_table(rows, ["slow"])))
+    expect("the cost of a tape is a line of its own", "| 50 ns |  |  |  | 0.25 |" in "\n".join(report.group_table(rows, ["slow"])))
 
 expect("a limit counts work in place twice and says whether kinds of work add up",
        (suite.Limit(read=1, updated=3, in_turn=True).moved, str(suite.Limit(flops=5))) == (7, "limit slowest 1 0 0 0 5"))

@@ -1,0 +1,240 @@
+// What bodies of Functions do that they had better not do, or that is hard to keep apart.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/function_types.h"
+
+namespace weft::test {
+namespace {
+
+TEST(Function, AnOptimizerInAFunctionInAFunction) {
+  struct Net {
+    Variable w{1.f};
+  };
+  Adam adam{{.learning_rate = 0.1f}}, reference{{.learning_rate = 0.1f}};
+  const auto train = [](Adam& by, Net& net) {
+    GradientTape tape;
+    const Tensor loss = square(net.w);
+    by.apply(tape.gradient(loss, net), net);
+  };
+  Function step = [&](Net& net) { train(adam, net); };
+  Function outer = [&](Net& net) { step(net); };
+  Net net, plain;
+  for (int i = 0; i < 3; ++i) outer(net), train(reference, plain);
+  EXPECT_EQ(net.w.value().item<float>(), plain.w.value().item<float>());
+}
+
+TEST(Function, AGradientOfAnArgumentIsNoQuestionOfItsIdentity) {
+  int runs = 0;
+  Function slope = [&](Variable& v) {
+    ++runs;
+    GradientTape tape;
+    const Tensor y = square(v);
+    return tape.gradient(y, v);
+  };
+  Variable a{1.f}, b{2.f};
+  EXPECT_EQ(slope(a).item<float>(), 2);
+  EXPECT_EQ(slope(b).item<float>(), 4);
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(Function, WhatABodyAsksAboutAVariableIsThatOfTheArgument) {
+  Variable w{1.f, {.name = "w"}}, bias{1.f, {.name = "bias"}};
+  Function decay = [](Variable& v) {
+    if (v.name() != "bias") v.assign(v * 0.5f);
+  };
+  decay(w), decay(bias), decay(w);
+  EXPECT_EQ(w.value().item<float>(), 0.25f);
+  EXPECT_EQ(bias.value().item<float>(), 1);
+  EXPECT_EQ(decay.explain().traces[1].cause, "the body looks at which Variables it is given, and other ones are passed");
+
+  Variable held{0.f}, other{0.f};
+  Function f = [&](Variable& v) { v.assign_add(v.same_slot(held) ? 1.f : 100.f); };
+  f(held), f(other);
+  EXPECT_EQ(held.value().item<float>(), 1);
+  EXPECT_EQ(other.value().item<float>(), 100);
+}
+
+TEST(Function, AnArgumentKeptByTheBodyIsRefusedAfterwards) {
+  std::vector<Variable> kept;
+  Function f = [&](Variable& v) { kept.push_back(v); };
+  Variable v{1.f};
+  f(v);
+  EXPECT_EQ(message<StateError>([&] { kept[0].value(); }),
+            "Variable: this handle was kept by the body of a Function from an argument, for which it stood only while the body was traced; keep "
+            "the Variable that is passed.");
+}
+
+TEST(Function, ALeakedSymbolIsNoArgument) {
+  Tensor leaked;
+  Function f = [&](Tensor x) { leaked = x * 2; return x; };
+  f(1.f);
+  Function g = [](Tensor x) { return x + 1; };
+  g(1.f);
+  EXPECT_EQ(message<TraceError>([&] { g(leaked); }),
+            "Function: an argument f32[] was made while tracing and has no value outside; return it from the traced function.");
+}
+
+TEST(Function, TensorsBehindPointersAreRefusedByName) {
+  const auto p = std::make_shared<Pair>(Pair{1.f, 2.f});
+  Function f{[](std::shared_ptr<Pair> a) { return a->a + a->b; }, {.name = "f", .args = {"a"}}};
+  EXPECT_EQ(message<TraceError>([&] { f(p); }),
+            "f: `a.a` is a Tensor behind a pointer, or in an object that cannot be copied, so nothing can stand for it while the body is traced; "
+            "pass it as an argument of its own, or hold it in a Variable.");
+  EXPECT_EQ(p->a.item<float>(), 1);
+  Function g{[](Tensor x) { return std::make_shared<Pair>(Pair{x, x + 1}); }, {.name = "g"}};
+  EXPECT_EQ(message<TraceError>([&] { g(1.f); }),
+            "g: the result holds a Tensor behind a pointer, which the results of all calls would share; return it by value.");
+}
+
+struct Layer {
+  virtual ~Layer() = default;
+  virtual Tensor operator()(Tensor x) const = 0;
+  WEFT_VIRTUAL_FIELDS()
+};
+struct Relu final : Layer {
+  Tensor operator()(Tensor x) const override { return relu(x); }
+  WEFT_FIELDS()
+};
+struct Scale final : Layer {
+  explicit Scale(float by) : weight(by) {}
+  Variable weight;
+  Tensor operator()(Tensor x) const override { return x * weight; }
+  WEFT_FIELDS(weight)
+};
+struct Minus final : Layer {
+  Tensor operator()(Tensor x) const override { return -x; }
+  WEFT_FIELDS()
+};
+
+TEST(Function, TheClassOfAnObjectBehindAPointerIsPartOfTheKind) {
+  using Net = std::vector<std::unique_ptr<Layer>>;
+  Function f = [](Net& net, Tensor x) {
+    for (const auto& layer : net) x = (*layer)(x);
+    return x;
+  };
+  Net a, b, c, d;
+  a.push_back(std::make_unique<Relu>());
+  b.push_back(std::make_unique<Minus>());
+  c.push_back(std::make_unique<Scale>(3.f));
+  d.push_back(std::make_unique<Scale>(5.f));
+  EXPECT_EQ(f(a, -2.f).item<float>(), 0);
+  EXPECT_EQ(f(b, -2.f).item<float>(), 2);
+  EXPECT_EQ(f(c, -2.f).item<float>(), -6);
+  EXPECT_EQ(f(d, -2.f).item<float>(), -10);
+}
+
+TEST(Function, ATapeSeesGradientsThatTheBodyGives) {
+  Function f = [](Tensor x) { return prevent_gradient(x * 2, "no gradient here"); };
+  const Tensor x = ones({2});
+  f(x);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, x); }), "prevent_gradient: no gradient here");
+}
+
+TEST(Function, InABlockACallThatThrowsIsUndoneAsAWhole) {
+  Variable a{ones({3}), {.shape = Shape{kUnknown}}}, b{ones({3})};
+  Function f{[&](Tensor x) { a.assign(x), b.assign(x); }, {.signature = {Spec{f32, {kUnknown}}}}};
+  atomically([&] { EXPECT_THROW(f(ones({2})), ShapeError); });
+  EXPECT_EQ(a.shape(), Shape{3});
+  EXPECT_EQ(a.version(), 0u);
+  f(zeros({3}));
+  EXPECT_EQ(a.version() + b.version(), 2u);
+}
+
+TEST(Function, ReplacingAVariableOfAnArgumentIsRefused) {
+  Params p;
+  Function f{[](Params& q) { q.hparams.lr_param = Variable(5.f); }, {.name = "f"}};
+  EXPECT_EQ(message<TraceError>([&] { f(p); }),
+            "f: a Variable in an argument is replaced by another one, not assigned to by the body, which later calls would not do; return the new "
+            "value, or hold it in a Variable.");
+  EXPECT_EQ(p.hparams.lr_param.value().item<float>(), 0.01f);
+}
+
+TEST(Function, EagerlyASignatureHoldsAndAThrowChangesNothing) {
+  Function twice{[](Tensor x) { return x * 2; }, {.signature = {Spec{f64, {}}}, .run_eagerly = true}};
+  EXPECT_EQ(twice(3).dtype(), f64);
+  Pair p{1.f, 2.f};
+  bool fails = true;
+  Function f{[&](Pair& q) {
+               q.a = q.a + 1;
+               if (fails) throw std::runtime_error("no");
+             },
+             {.run_eagerly = true}};
+  EXPECT_THROW(f(p), std::runtime_error);
+  EXPECT_EQ(p.a.item<float>(), 1);
+  fails = false;
+  f(p);
+  EXPECT_EQ(p.a.item<float>(), 2);
+}
+
+TEST(Function, ShapesThatCannotBeCountedAreErrorsOfTheirOp) {
+  Function f = [](Tensor x) { return sum(broadcast_to(x, {std::int64_t{1} << 61})); };
+  EXPECT_THROW(f(cast(Tensor(1.f), f64)), Error);
+}
+
+TEST(Function, NegativeZeroIsAnotherNumber) {
+  Function f = [](Tensor i) { return std::tuple(one_hot(i, 3), one_hot(i, 3, {.off_value = -0.0})); };
+  const auto [plain, negative] = f(Tensor({1}));
+  EXPECT_FALSE(std::signbit(plain.to_vector<float>()[0]));
+  EXPECT_TRUE(std::signbit(negative.to_vector<float>()[0]));
+}
+
+TEST(Function, AVariableMadeByTheBodyIsMadeOnce) {
+  std::optional<Variable> count;
+  Function f{[&](Tensor x) {
+               Variable n{0.f};
+               n.assign_add(sum(x));
+               if (!count) count.emplace(10.f);
+               return n.value() + *count;
+             },
+             {.name = "f"}};
+  EXPECT_EQ(number(f(1.f)), 11);
+  EXPECT_EQ(number(f(2.f)), 13);
+  EXPECT_EQ(number(f(Tensor({1.f, 1.f}))), 15) << "another kind goes on with the same Variable";
+
+  bool more = false;
+  Function g{[&](Tensor x) {
+               if (more) Variable second{1.f};
+               return x;
+             },
+             {.name = "g"}};
+  g(1.f);
+  more = true;
+  EXPECT_THROW(g(ones({2})), StateError);
+  EXPECT_EQ(number(g(2.f)), 2);
+
+  Function h{[](Tensor x) { return Variable{x * 2}.value(); }, {.name = "h"}};
+  EXPECT_EQ(message<TraceError>([&] { h(1.f); }),
+            "Variable: the value f32[] is made anew by each call of the Function that is traced; make the Variable outside, or its first value in "
+            "an init_scope.");
+}
+
+// Groups too large to run without tiles, of several outputs, with values that are used inside only, rounded after every op.
+TEST(Function, LargeGroupsGiveTheEagerBits) {
+  const auto body = [](Tensor x, Tensor row) {
+    const Tensor a = tanh(x * 2) + row, b = exp(-a * a), c = relu(a - b);
+    return std::tuple(b, c * b + x, sum(c, {.axis = 0}), c > 0);
+  };
+  for (const DType dtype : {f32, f64, f16, bf16}) {
+    Generator g(3);
+    const Tensor x = cast(g.normal({70, 1031}), dtype), row = cast(g.normal({1031}), dtype);
+    Function f = body;
+    const auto traced = f(x, row), eager = body(x, row);
+    const auto same = [](const Tensor& p, const Tensor& q) {
+      EXPECT_EQ(p.spec(), q.spec());
+      EXPECT_EQ(all_true(equal(p, q)).item<bool>(), true);
+    };
+    same(std::get<0>(traced), std::get<0>(eager));
+    same(std::get<1>(traced), std::get<1>(eager));
+    same(std::get<2>(traced), std::get<2>(eager));
+    same(std::get<3>(traced), std::get<3>(eager));
+    EXPECT_LT(f.explain().traces[0].steps, f.explain().traces[0].ops / 2);
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
