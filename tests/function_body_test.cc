@@ -183,6 +183,7 @@ TEST(Function, NegativeZeroIsAnotherNumber) {
   EXPECT_TRUE(std::signbit(negative.to_vector<float>()[0]));
 }
 
+// SEMANTICS 138, 139, 141
 TEST(Function, AVariableMadeByTheBodyIsMadeOnce) {
   std::optional<Variable> count;
   Function f{[&](Tensor x) {
@@ -211,6 +212,75 @@ TEST(Function, AVariableMadeByTheBodyIsMadeOnce) {
   EXPECT_EQ(message<TraceError>([&] { h(1.f); }),
             "Variable: the value f32[] is made anew by each call of the Function that is traced; make the Variable outside, or its first value in "
             "an init_scope.");
+}
+
+// SEMANTICS 137, 158
+TEST(Function, GradientsCrossFunctionsInsideEachOther) {
+  Variable w{3.f};
+  Function inner = [&](Tensor x) { return x * w * w; };
+  Function outer = [&](Tensor x) { return inner(x) + inner(x * 2); };
+  for (int i = 0; i < 2; ++i) {
+    const Tensor x = fill({}, 2.f);
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = outer(x);
+    EXPECT_EQ(number(y), 54);
+    const std::vector<Tensor> slopes = tape.gradient(y, Sources{x, w});
+    EXPECT_EQ(number(slopes[0]), 27);
+    EXPECT_EQ(number(slopes[1]), 36);
+  }
+}
+
+// SEMANTICS 144
+TEST(Function, ReadsAndWritesOfAVariableKeepTheirOrder) {
+  Variable v{1.f};
+  const auto body = [](Variable& of, Tensor x) {
+    const Tensor first = of;
+    of.assign(first * 2 + x);
+    const Tensor second = of;
+    of.assign_add(second);
+    of.assign(of.value() - first);
+    return std::tuple(first, second, of.value());
+  };
+  Function f = [&](Tensor x) { return body(v, x); };
+  Variable plain{1.f};
+  for (int i = 0; i < 3; ++i) {
+    const auto [a, b, c] = f(0.5f);
+    const auto [p, q, r] = body(plain, 0.5f);
+    EXPECT_EQ(number(a), number(p));
+    EXPECT_EQ(number(b), number(q));
+    EXPECT_EQ(number(c), number(r));
+  }
+  EXPECT_EQ(v.version(), 3u) << "a call publishes once";
+}
+
+// SEMANTICS 108
+TEST(Function, TwoFunctionsShareNoTraces) {
+  float by = 2;
+  const auto body = [&](Tensor x) { return x * by; };
+  Function f = body, copy = f;
+  EXPECT_EQ(number(f(1.f)), 2);
+  by = 3;
+  Function g = body;
+  EXPECT_EQ(number(g(1.f)), 3);
+  EXPECT_EQ(number(copy(1.f)), 2) << "copies of one share them";
+}
+
+// SEMANTICS 143
+TEST(Function, CodeCanStepOutOfATrace) {
+  std::optional<Tensor> made;
+  Variable v{1.f};
+  Function f = [&](Tensor x) {
+    init_scope([&] {
+      made = ones({2}) * 3;
+      v.assign_add(1.f);
+    });
+    return x + *made;
+  };
+  EXPECT_EQ(floats(f(1.f)), (std::vector<float>{4, 4}));
+  f(1.f);
+  EXPECT_EQ(floats(*made), (std::vector<float>{3, 3}));
+  EXPECT_EQ(number(v), 2) << "once, while tracing";
 }
 
 // Groups too large to run without tiles, of several outputs, with values that are used inside only, rounded after every op.

@@ -10,6 +10,7 @@ namespace {
 
 // --- programs as they are written ---
 
+// SEMANTICS 131, 132
 TEST(Function, AStructGoesInAndComesOut) {
   Params params;
   Function update = [](Params& p, Tensor new_lr) { p.hparams.lr_param.assign(new_lr); return p; };
@@ -22,6 +23,7 @@ TEST(Function, AStructGoesInAndComesOut) {
   EXPECT_EQ(report.traces[0].writes, std::vector<std::string>{"arg0.hparams.lr_param"});
 }
 
+// SEMANTICS 103, 146
 TEST(Function, OtherVariablesOfTheSameKindAreNoNewTrace) {
   int runs = 0;
   Function update{[&](Params& p, Tensor x) { ++runs; p.hparams.lr_param.assign_add(x); }, {.args = {"p", "x"}}};
@@ -34,6 +36,7 @@ TEST(Function, OtherVariablesOfTheSameKindAreNoNewTrace) {
   EXPECT_FLOAT_EQ(b.hparams.lr_param.value().item<float>(), 2.01f);
 }
 
+// SEMANTICS 93, 95, 97
 TEST(Function, TheBodyRunsOnceForEachKind) {
   int runs = 0;
   Function f = [&](Tensor x, int n, bool flag) {
@@ -56,6 +59,7 @@ TEST(Function, TheBodyRunsOnceForEachKind) {
   EXPECT_EQ(report.traces[4].cause, "argument 0 `arg0`: f32[] -> i32[]");
 }
 
+// SEMANTICS 130
 TEST(Function, OutsideWritesAreSeenWithoutATrace) {
   Variable v{1.f};
   Function next = [&] { return v.assign_add(1.f).value(); };
@@ -66,6 +70,7 @@ TEST(Function, OutsideWritesAreSeenWithoutATrace) {
   EXPECT_EQ(next.explain().traced, 1u);
 }
 
+// SEMANTICS 116, 117, 119
 TEST(Function, ASignatureCastsNumbersAndTakesEverySize) {
   int runs = 0;
   Function sums{[&](Tensor x) { ++runs; return sum(x); }, {.name = "sums", .args = {"x"}, .signature = {Spec{f32, {kUnknown, 2}}}}};
@@ -80,6 +85,7 @@ TEST(Function, ASignatureCastsNumbersAndTakesEverySize) {
             "twice: argument 0 `arg0` is f32[2] and the signature says f64[]; the dtypes must agree, cast it.");
 }
 
+// SEMANTICS 106
 TEST(Function, ReduceRetracingMakesDifferingSizesUnknown) {
   int runs = 0;
   Function f{[&](Tensor x) { ++runs; return sum(x * 2); }, {.reduce_retracing = true}};
@@ -105,6 +111,7 @@ TEST(Function, StrictRefusesAFrozenTensorButNoNumber) {
   EXPECT_EQ(g(1.f).item<float>(), 2);
 }
 
+// SEMANTICS 134
 TEST(Function, WhatIsFrozenIsListed) {
   const Tensor table({1.f, 2.f});
   float rate = 0.5f;
@@ -122,6 +129,7 @@ TEST(Function, WhatIsFrozenIsListed) {
 
 // --- trees ---
 
+// SEMANTICS 100, 152
 TEST(Function, TreesInAndOut) {
   Function swap = [](Pair p) { return Pair{p.b, p.a, {p.a + p.b}, p.maybe}; };
   const Pair back = swap(Pair{1.f, 2.f});
@@ -137,6 +145,7 @@ TEST(Function, TreesInAndOut) {
   EXPECT_EQ(y.item<float>(), 2);
 }
 
+// SEMANTICS 154
 TEST(Function, ATensorOfAReferenceIsReplacedAfterEachCall) {
   Function advance = [](Pair& p) { p.a = p.a + p.b; };
   Pair p{1.f, 10.f};
@@ -151,6 +160,7 @@ TEST(Function, ATensorOfAReferenceIsReplacedAfterEachCall) {
   EXPECT_TRUE(p.more.empty());
 }
 
+// SEMANTICS 103, 150
 TEST(Function, AliasesArePartOfTheKind) {
   int runs = 0;
   Function both = [&](Variable& a, Variable& b) {
@@ -184,6 +194,7 @@ TEST(Function, ACapturedVariableThatIsAlsoPassed) {
   EXPECT_EQ(f.explain().traced, 2u);
 }
 
+// SEMANTICS 149
 TEST(Function, AnOptimizerKnowsWhichNetItIsGiven) {
   struct Net {
     Variable w{1.f};
@@ -205,6 +216,7 @@ TEST(Function, AnOptimizerKnowsWhichNetItIsGiven) {
 
 // --- transactions ---
 
+// SEMANTICS 156
 TEST(Function, ACallThatThrowsChangesNothing) {
   Variable v{1.f}, n{0};
   Pair p{1.f, 2.f};
@@ -254,6 +266,7 @@ TEST(Function, InsideAtomicallyACallIsPartOfTheBlock) {
   EXPECT_EQ(v.version(), 1u);
 }
 
+// SEMANTICS 159
 TEST(Function, EagerlyItDoesTheSame) {
   for (const bool eager : {false, true}) {
     Variable v{1.f};
@@ -266,6 +279,7 @@ TEST(Function, EagerlyItDoesTheSame) {
   }
 }
 
+// SEMANTICS 110, 111
 TEST(Function, HundredThreadsMakeOneTraceAndLoseNothing) {
   Variable v{0.f};
   std::atomic<int> runs = 0;
@@ -285,6 +299,7 @@ TEST(Function, HundredThreadsMakeOneTraceAndLoseNothing) {
 
 // --- Functions and tapes ---
 
+// SEMANTICS 148
 TEST(Function, FunctionsCallFunctions) {
   int runs = 0;
   Variable v{1.f};
@@ -297,11 +312,17 @@ TEST(Function, FunctionsCallFunctions) {
   EXPECT_EQ(v.version(), 2u);
 }
 
+// SEMANTICS 157
 TEST(Function, RecursionOnHostValuesEnds) {
   std::function<Tensor(Tensor, int)> self;
   Function power = [&](Tensor x, int n) -> Tensor { return n == 0 ? ones_like(x) : x * self(x, n - 1); };
   self = [&](Tensor x, int n) { return power(x, n); };
   EXPECT_EQ(power(2.f, 5).item<float>(), 32);
+  const Tensor x = fill({}, 2.f);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = power(x, 5);
+  EXPECT_EQ(tape.gradient(y, x).item<float>(), 80);
 }
 
 TEST(Function, ATapeSeesThroughACall) {
@@ -321,6 +342,7 @@ TEST(Function, ATapeSeesThroughACall) {
   EXPECT_EQ(outer.gradient(dw, w).item<float>(), 6);
 }
 
+// SEMANTICS 155
 TEST(Function, ALeakedSymbolNamesItsLine) {
   Tensor leaked;
   Function f = [&](Tensor x) { leaked = x * 2; return x; };

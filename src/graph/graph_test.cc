@@ -72,6 +72,7 @@ TEST(Graph, PassesKeepWhatIsNeeded) {
   EXPECT_EQ(floats(run(graph, {Tensor({1.f, 2.f}), Tensor({10.f, 20.f})})[0]), (std::vector<float>{26, 86}));
 }
 
+// SEMANTICS 151
 TEST(Graph, WhatMayFailIsNotDropped) {
   Graph graph = graph_of({{i32, {}}}, [](Values& x) {
     gather(Tensor({1.f, 2.f}), x[0]);

@@ -52,9 +52,15 @@ struct Nesterov : Momentum {
 // Means of g and of its square, with what is missing in their first steps made up for in the rate.
 struct Adam : Squared {
   static constexpr int kSlots = 2;
-  static Numbers numbers(const OpArgs& a, double rate, double t) {
+  static Numbers numbers(const KernelCall& a, double rate, double t) {
     const double beta_1 = a.real("beta_1"), beta_2 = a.real("beta_2");
-    return {0, rate * std::sqrt(1 - std::pow(beta_2, t)) / (1 - std::pow(beta_1, t)), 1 - beta_1, 1 - beta_2, a.real("epsilon")};
+    double left_1 = 1 - std::pow(beta_1, t), left_2 = 1 - std::pow(beta_2, t);
+    // With the digits of f32 parameters, as in Keras: 1 - 0.999 differs in the fifth digit, and after ten steps a parameter in the sixth.
+    if (a.inputs.back().dtype() != f64) {
+      const auto left = [&](double beta) { return 1 - static_cast<float>(std::pow(static_cast<double>(static_cast<float>(beta)), t)); };
+      if (left(beta_1) > 0 && left(beta_2) > 0) left_1 = static_cast<double>(left(beta_1)), left_2 = static_cast<double>(left(beta_2));
+    }
+    return {0, rate * std::sqrt(left_2) / left_1, 1 - beta_1, 1 - beta_2, a.real("epsilon")};
   }
   template <class T>
   WEFT_LANE void lane(const T* c, T g, T gg, T& x, T& m, T& v) {
