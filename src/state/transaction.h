@@ -4,7 +4,7 @@
 // the lock. A transaction collects reads and writes of its thread; in the end it takes the turns of what it wrote, locks those slots,
 // looks whether they are as it saw them, and installs all values before it unlocks any.
 //
-// Why it holds (tests/commit_model_test.cc tries every interleaving of small cases):
+// Why it holds (commit_model_test.cc tries every interleaving of small cases):
 //   - Turns and locks are taken in the order of slot ids; a turn out of order is only tried for. So there is no deadlock.
 //   - All locks of a publication are held together, and all of a common read, so none sees half of the other.
 //   - A later read of a transaction is checked against the earlier ones: if those have their versions still, all of them held at that
