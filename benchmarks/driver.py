@@ -127,7 +127,7 @@ def run(options):
         print(f"{peer.name}: {peer.version or 'not measured: ' + peer.reason}")
     everyone, peers = peers, [peer for peer in peers if peer.variants]
 
-    rows, chosen = [], options.ids or IDS
+    rows, chosen, tree = [], options.ids or IDS, report.tree(ROOT)
     print(f"{'id':4} {'case':56} {'ours ns':>12} {'limit ns':>12} {'of limit':>8} {'of triad':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
     try:
         for case in (case for case in CASES if case.id in chosen):
@@ -135,6 +135,7 @@ def run(options):
                 rows.append(measure(case, ours, limit, triad, {peer.name: peer.variants for peer in peers}, protocol))
             except Declined as why:
                 rows.append({**untimed(case.id, case.name), "failed": str(why)})
+            rows[-1]["tree"] = tree
             print_row(rows[-1], peers)
             if options.json:
                 write_json(options.json, rows)

@@ -74,12 +74,26 @@ def rates(rows):
     return found
 
 
+def tree(root):
+    return first_line(["git", "-C", root, "describe", "--always", "--dirty"])
+
+
+def trees(rows, root):
+    """What was measured: one tree, or, if rows come from an earlier run, which of them."""
+    ids = {}
+    for row in rows:
+        ids.setdefault(row.get("tree") or tree(root), {})[row["id"]] = None
+    if len(ids) == 1:
+        return next(iter(ids))
+    return "; ".join(f"{name} ({', '.join(of)})" for name, of in ids.items())
+
+
 def machine(rows, isa, root):
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     facts = {"CPU": f"{cpu_model()}, {isa}, {cores} cores used", "memory": f"{memory / 2**30:.0f} GB", "kernel": platform.release(),
              "compiler": first_line(["g++", "--version"]), "flags": "-O3 -DNDEBUG; kernels choose the instruction set at run time",
-             "tree": first_line(["git", "-C", root, "describe", "--always", "--dirty"]), "date": datetime.date.today().isoformat(),
+             "tree": trees(rows, root), "date": datetime.date.today().isoformat(),
              **rates(rows)}
     yield "## Machine\n"
     yield "| | |\n|---|---|"
