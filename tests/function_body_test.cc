@@ -9,18 +9,10 @@ namespace weft::test {
 namespace {
 
 TEST(Function, AnOptimizerInAFunctionInAFunction) {
-  struct Net {
-    Variable w{1.f};
-  };
   Adam adam{{.learning_rate = 0.1f}}, reference{{.learning_rate = 0.1f}};
-  const auto train = [](Adam& by, Net& net) {
-    GradientTape tape;
-    const Tensor loss = square(net.w);
-    by.apply(tape.gradient(loss, net), net);
-  };
-  Function step = [&](Net& net) { train(adam, net); };
-  Function outer = [&](Net& net) { step(net); };
-  Net net, plain;
+  Function step = [&](Weight& net) { train(adam, net); };
+  Function outer = [&](Weight& net) { step(net); };
+  Weight net, plain;
   for (int i = 0; i < 3; ++i) outer(net), train(reference, plain);
   EXPECT_EQ(net.w.value().item<float>(), plain.w.value().item<float>());
 }

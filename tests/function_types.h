@@ -21,4 +21,14 @@ struct Pair {
   std::optional<Tensor> maybe = {};
 };
 
+/// The smallest net, and a step that makes its weight smaller.
+struct Weight {
+  Variable w{1.f};
+};
+inline void train(Adam& by, Weight& net) {
+  GradientTape tape;
+  const Tensor loss = square(net.w);
+  by.apply(tape.gradient(loss, net), net);
+}
+
 }  // namespace weft::test

@@ -50,7 +50,7 @@ struct FunctionOptions {
   std::string name = {};                ///< for messages; else the line that made it
   std::vector<std::string> args = {};   ///< names of the arguments, for messages; else arg0, arg1, ...
   std::vector<Spec> signature = {};     ///< of all Tensors in the arguments, in order; unknown sizes take any. Numbers are cast to its dtypes
-  bool strict = false;                  ///< a Tensor that is neither argument nor made by the body is refused instead of frozen
+  bool strict = false;                  ///< a Tensor that would be frozen is refused, also one made from a list; numbers are not
   bool no_retrace = false;              ///< a second trace is refused
   bool reduce_retracing = false;        ///< a second shape makes a trace in which the sizes that differ are unknown
   bool run_eagerly = false;             ///< the body runs at each call, as a block of `atomically`
