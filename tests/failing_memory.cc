@@ -3,6 +3,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
+
+#include <weft/error.h>
+#include <weft/runtime.h>
 
 namespace {
 
@@ -49,5 +53,29 @@ FailingMemory::~FailingMemory() { countdown = -1; }
 bool FailingMemory::failed() const { return has_failed; }
 
 std::int64_t live_blocks() { return live.load(); }
+
+Attempt attempt(std::int64_t nth, const std::function<void()>& change, bool may_keep_memory, std::string& wrong) {
+  const std::int64_t blocks = live_blocks(), bytes = memory_stats().in_use;
+  Attempt result;
+  std::thread([&] {
+    const FailingMemory memory(nth);
+    try {
+      change();
+    } catch (const OutOfMemoryError&) {
+      result.threw = true;
+    } catch (const std::bad_alloc&) {
+      result.threw = true;
+    } catch (const std::exception& error) {
+      wrong = std::string("another error: ") + error.what();
+    }
+    result.failed = memory.failed();
+  }).join();
+  if (!result.threw) return result;
+  if (!result.failed) wrong = "an error without a cause";
+  if (may_keep_memory) return result;
+  if (live_blocks() != blocks) wrong = "blocks are lost: " + std::to_string(live_blocks() - blocks);
+  if (memory_stats().in_use != bytes) wrong = "memory is lost: " + std::to_string(memory_stats().in_use - bytes);
+  return result;
+}
 
 }  // namespace weft::test

@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <functional>
-#include <thread>
 
 #include "tests/failing_memory.h"
 #include <weft/weft.h>
@@ -43,24 +42,7 @@ using Make = std::function<std::unique_ptr<Training>()>;
 bool try_with(std::int64_t n, const Make& make, const std::vector<std::vector<double>>& after, bool first, std::string& wrong) {
   const std::unique_ptr<Training> training = make();
   const auto before = training->contents();
-  const std::int64_t blocks = test::live_blocks(), bytes = memory_stats().in_use;
-  bool failed = false, threw = false;
-  std::thread([&] {
-    const test::FailingMemory memory(n);
-    try {
-      training->change(*training);
-    } catch (const OutOfMemoryError&) {
-      threw = true;
-    } catch (const std::bad_alloc&) {  // there was no memory for the sentence either
-      threw = true;
-    } catch (const std::exception& error) {
-      wrong = std::string("another error: ") + error.what();
-    }
-    failed = memory.failed();
-  }).join();
-  if (threw && !failed) wrong = "an error without a cause";
-  if (threw && !first && test::live_blocks() != blocks) wrong = "blocks are lost: " + std::to_string(test::live_blocks() - blocks);
-  if (threw && !first && memory_stats().in_use != bytes) wrong = "memory is lost: " + std::to_string(memory_stats().in_use - bytes);
+  auto [failed, threw] = test::attempt(n, [&] { training->change(*training); }, first, wrong);
   if (threw && first) {  // slots may be there now; a second try is the first step
     training->step();
     threw = false;

@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <functional>
-#include <thread>
 
 #include "state/transaction.h"
 #include "tests/failing_memory.h"
@@ -46,25 +45,7 @@ bool same_bits(const std::vector<std::vector<float>>& a, const std::vector<std::
 bool try_with(std::int64_t n, const std::function<void(World&)>& change, const std::vector<std::vector<float>>& after, std::string& wrong) {
   World world;
   const auto before = contents(world);
-  bool failed = false;
-  const std::int64_t blocks = test::live_blocks(), bytes = memory_stats().in_use;
-  bool threw = false;
-  std::thread([&] {
-    const test::FailingMemory memory(n);
-    try {
-      change(world);
-    } catch (const OutOfMemoryError&) {
-      threw = true;
-    } catch (const std::bad_alloc&) {  // there was no memory for the sentence either
-      threw = true;
-    } catch (const std::exception& error) {
-      wrong = std::string("another error: ") + error.what();
-    }
-    failed = memory.failed();
-  }).join();
-  if (threw && !failed) wrong = "an error without a cause";
-  if (threw && test::live_blocks() != blocks) wrong = "blocks are lost: " + std::to_string(test::live_blocks() - blocks);
-  if (threw && memory_stats().in_use != bytes) wrong = "memory is lost: " + std::to_string(memory_stats().in_use - bytes);
+  const auto [failed, threw] = test::attempt(n, [&] { change(world); }, false, wrong);
   if (!same_bits(contents(world), threw ? before : after)) wrong = threw ? "a Variable has changed" : "a Variable has not changed";
   for (Variable* v : world.all_variables()) v->assign(v->read_latest());  // no turn and no lock is left
   return failed;
