@@ -111,6 +111,7 @@ std::size_t alternative(AttrKind kind) {
     case AttrKind::kReal: return Attr(0.0).index();
     case AttrKind::kDType: return Attr(f32).index();
     case AttrKind::kText: return Attr(std::string()).index();
+    case AttrKind::kRegion: return Attr(std::shared_ptr<const Region>()).index();
     case AttrKind::kInteger:
     case AttrKind::kAxis:
     case AttrKind::kChoice: return Attr(std::int64_t{0}).index();
@@ -128,6 +129,7 @@ const char* kind_text(AttrKind kind) {
     case AttrKind::kReal: return "a real number";
     case AttrKind::kDType: return "a dtype";
     case AttrKind::kText: return "text";
+    case AttrKind::kRegion: return "graphs";
     case AttrKind::kInteger:
     case AttrKind::kAxis: return "an integer";
     case AttrKind::kChoice: return "one of its choices";

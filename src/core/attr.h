@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -12,12 +13,14 @@
 
 namespace weft::inline v0 {
 
+struct Region;  // of the layer above: graphs that a call runs
+
 /// A value of an attribute. `std::monostate` is "none": the op's own default behaviour (all axes, the input's dtype).
 /// Choices are stored as the position in AttrDef::choices; axes, shapes, pairs (flat) and lists as Ints.
-using Attr = std::variant<std::monostate, bool, std::int64_t, double, DType, Ints, std::string>;
+using Attr = std::variant<std::monostate, bool, std::int64_t, double, DType, Ints, std::string, std::shared_ptr<const Region>>;
 using AttrSpan = std::span<const Attr>;
 
-enum class AttrKind : std::uint8_t { kFlag, kInteger, kReal, kDType, kList, kAxis, kAxes, kShape, kPairs, kChoice, kText };
+enum class AttrKind : std::uint8_t { kFlag, kInteger, kReal, kDType, kList, kAxis, kAxes, kShape, kPairs, kChoice, kText, kRegion };
 
 /// The declaration of one attribute. From it derive the parameter or option in ops.h, the docs entry and the checks.
 struct AttrDef {
@@ -62,6 +65,7 @@ inline AttrDef list(const char* name, Ints fallback) { return make(name, AttrKin
 inline AttrDef shape(const char* name) { return make(name, AttrKind::kShape); }
 inline AttrDef pairs(const char* name) { return make(name, AttrKind::kPairs); }
 inline AttrDef pairs_or_none(const char* name) { return make(name, AttrKind::kPairs, Ints{}); }
+inline AttrDef region(const char* name) { return make(name, AttrKind::kRegion); }
 inline AttrDef text(const char* name) { return make(name, AttrKind::kText); }
 inline AttrDef choice(const char* type, const char* name, std::vector<const char*> choices, std::int64_t fallback = 0) {
   AttrDef def = make(name, AttrKind::kChoice, fallback);

@@ -115,6 +115,7 @@ std::string attr_text(const AttrDef& def, const Attr& value) {
       return text + "]";
     }
     std::string operator()(const std::string& v) const { return '"' + v + '"'; }
+    std::string operator()(const std::shared_ptr<const Region>&) const { return "{...}"; }
   };
   return std::visit(Text{def}, value);
 }

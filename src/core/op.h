@@ -56,6 +56,7 @@ struct OpArgs {
   DType dtype_attr(std::string_view name) const { return std::get<DType>(attr(name)); }
   const Ints& ints(std::string_view name) const { return std::get<Ints>(attr(name)); }
   const std::string& text(std::string_view name) const { return std::get<std::string>(attr(name)); }
+  const std::shared_ptr<const Region>& region(std::string_view name) const { return std::get<std::shared_ptr<const Region>>(attr(name)); }
 
   [[noreturn]] void shape_error(const std::string& sentence) const;
   [[noreturn]] void dtype_error(const std::string& sentence) const;
@@ -99,6 +100,7 @@ struct KernelCall : OpArgs {
   std::span<const Tensor> inputs;
   Tensors& outputs;
   const Specs& specs;  // of the outputs
+  std::span<const bool> unread{};  // of a kSkipsUnread row: results that nobody will look at; empty: all are read
 
   template <class T>
   const T* in(std::size_t i) const {
@@ -156,6 +158,7 @@ enum Traits : std::uint32_t {
   kMoves = 1 << 4,        // the kernel only moves elements or handles every dtype itself: 16-bit floats are not widened
   kView = 1 << 5,         // the result is the first input under another shape; needs no kernel
   kNoGradient = 1 << 6,   // constant in its inputs by definition (comparisons, shape, floor): the tape stops here silently
+  kSkipsUnread = 1 << 7,  // the kernel makes room where there is none yet, and leaves out results that nobody reads
 };
 constexpr Traits operator|(Traits a, Traits b) { return static_cast<Traits>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <unordered_map>
 
+#include "graph/region.h"
+
 namespace weft::inline v0 {
 namespace {
 
@@ -73,7 +75,7 @@ std::vector<bool> drop_dead(Graph& graph, std::size_t fixed_inputs) {
   for (ValueId id : graph.outputs) needed[id] = true;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const GraphNode& node = graph.nodes[n];
-    runs[n] = node.op->is(kMayFail);
+    runs[n] = may_fail(node);
     for (std::uint32_t i = 0; i < node.count; ++i) runs[n] = runs[n] || needed[node.first + i];
     if (runs[n])
       for (ValueId id : node.inputs) needed[id] = true;

@@ -59,17 +59,13 @@ class FreePlaces {
 
 }  // namespace
 
-bool Plan::possible(const Graph& graph) {
-  return std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode& node) { return node.op->is(kValueShape) || node.op->expand != nullptr; });
-}
-
 Plan::Plan(const Graph& graph, std::span<const Spec> inputs) : graph_(graph), values_(graph.values.size()) {
   infer_all(inputs);
   group_nodes();
   find_places();
   lay_out();
   for (Step& step : steps_)
-    if (is_pointwise(*graph_.nodes[step.nodes[0]].op)) prepare_pointwise(step);
+    if (ways_[step.nodes[0]] == Way::kPointwise) prepare_pointwise(step);
 }
 
 void Plan::infer_all(std::span<const Spec> inputs) {
@@ -80,17 +76,23 @@ void Plan::infer_all(std::span<const Spec> inputs) {
   }
   for (const GraphNode& node : graph_.nodes) {
     SmallVector<const Spec*, 4> specs;
-    for (ValueId id : node.inputs) specs.push_back(&values_[id].spec);
+    bool known = true;
+    for (ValueId id : node.inputs) {
+      specs.push_back(&values_[id].spec);
+      known = known && specs.back()->shape.known();
+    }
     try {
       Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
       for (std::uint32_t i = 0; i < node.count; ++i) {
-        if (bytes_of(results[i]) > kMostBytes) throw std::bad_alloc();
+        known = known && results[i].shape.known();
+        if (results[i].shape.known() && bytes_of(results[i]) > kMostBytes) throw std::bad_alloc();
         values_[node.first + i].spec = std::move(results[i]);
       }
     } catch (...) {
       rethrow_in_name_of(*node.op, node.at);
     }
-    if (node.op->is(kView)) values_[node.first].root = values_[node.inputs[0]].root;
+    ways_.push_back(!known ? Way::kDynamic : node.op->is(kView) ? Way::kView : is_pointwise(*node.op) ? Way::kPointwise : Way::kCall);
+    if (ways_.back() == Way::kView) values_[node.first].root = values_[node.inputs[0]].root;
   }
 }
 
@@ -106,15 +108,15 @@ bool Plan::joins(const GraphNode& node, std::uint32_t step) const {
   constexpr std::size_t kMost = 16;  // a group's slots, at most three for each call, stay within those of a tile program
   const Step& group = steps_[step - 1];
   const GraphNode& first = graph_.nodes[group.nodes[0]];
-  if (!is_pointwise(*first.op) || group.nodes.size() >= kMost || values_[first.first].spec.shape != values_[node.first].spec.shape) return false;
+  if (ways_[group.nodes[0]] != Way::kPointwise || group.nodes.size() >= kMost || values_[first.first].spec.shape != values_[node.first].spec.shape) return false;
   return std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return values_[id].root != id && values_[values_[id].root].made == step; });
 }
 
 void Plan::group_nodes() {
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
     const GraphNode& node = graph_.nodes[n];
-    if (node.op->is(kView)) continue;
-    std::uint32_t step = is_pointwise(*node.op) ? ready_at(node) : kBefore;
+    if (ways_[n] == Way::kView) continue;
+    std::uint32_t step = ways_[n] == Way::kPointwise ? ready_at(node) : kBefore;
     if (step == kBefore || !joins(node, step)) {
       steps_.emplace_back();
       step = static_cast<std::uint32_t>(steps_.size());
@@ -134,23 +136,32 @@ void Plan::find_places() {
     for (const std::uint32_t n : steps_[s].nodes)
       for (ValueId id : graph_.nodes[n].inputs)
         if (values_[values_[id].root].made != s + 1 || values_[id].root != id) read_elsewhere[values_[id].root] = true;
+  unread_.assign(values_.size(), true);
+  for (const GraphNode& node : graph_.nodes)
+    for (ValueId id : node.inputs) unread_[id] = false;
+  for (ValueId id : graph_.outputs) unread_[id] = false;
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) values_[graph_.inputs[i]].place = Place::kInput, values_[graph_.inputs[i]].at = i;
   for (std::size_t v = 0; v < values_.size(); ++v) {
     const GraphValue& known = graph_.values[v];
     if (known.kind == GraphValue::Kind::kConstant) values_[v].place = Place::kConstant, values_[v].at = known.from;
-    else if (known.kind == GraphValue::Kind::kResult && values_[v].root == v && (read_elsewhere[v] || !is_pointwise(*graph_.nodes[known.from].op)))
-      values_[v].place = Place::kArena;
+    if (known.kind != GraphValue::Kind::kResult || values_[v].root != v) continue;
+    if (unread_[v] && graph_.nodes[known.from].op->is(kSkipsUnread)) continue;
+    if (!values_[v].spec.shape.known()) values_[v].place = Place::kDynamic, dynamic_.push_back(static_cast<ValueId>(v));
+    else if (read_elsewhere[v] || ways_[known.from] != Way::kPointwise) values_[v].place = Place::kArena;
   }
   for (ValueId id : graph_.outputs) {
     Value& root = values_[values_[id].root];
-    if (root.place == Place::kInput || root.place == Place::kConstant || root.place == Place::kEscapes) continue;
+    if (root.place == Place::kInput || root.place == Place::kConstant || root.place == Place::kEscapes || root.place == Place::kDynamic) continue;
     root.place = Place::kEscapes;
     root.at = escaping_.size();
     escaping_.push_back(values_[id].root);
   }
+  of_input_.resize(graph_.inputs.size());
+  of_escaping_.resize(escaping_.size());
   for (std::size_t v = 0; v < values_.size(); ++v) {
-    const Place place = values_[values_[v].root].place;
-    if (place == Place::kInput || place == Place::kEscapes) bound_.push_back(static_cast<ValueId>(v));
+    const Value& root = values_[values_[v].root];
+    if (root.place == Place::kInput) of_input_[root.at].push_back(static_cast<ValueId>(v));
+    if (root.place == Place::kEscapes) of_escaping_[root.at].push_back(static_cast<ValueId>(v));
   }
 }
 
@@ -163,7 +174,7 @@ void Plan::lay_out() {
       for (std::uint32_t i = 0; i < node.count; ++i) {
         Value& value = values_[node.first + i];
         // A small group keeps what it makes inside for itself in the arena, too: it runs without tiles.
-        if (value.place == Place::kNone && value.root == node.first + i && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
+        if (ways_[n] == Way::kPointwise && value.place == Place::kNone && value.root == node.first + i && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
         if (value.place != Place::kArena) continue;
         value.at = free.take(room_for(value.spec), arena_);
         dying[value.last].push_back(node.first + i);
@@ -177,7 +188,7 @@ void Plan::prepare_pointwise(Step& step) {
   Pointwise made;
   made.shape = values_[graph_.nodes[step.nodes[0]].first].spec.shape;
   const std::int64_t lanes = made.shape.num_elements();
-  made.direct = lanes <= kDirectLanes;
+  bool direct = lanes <= kDirectLanes;
   struct Operand {
     ValueId value;
     std::int32_t param;
@@ -211,7 +222,7 @@ void Plan::prepare_pointwise(Step& step) {
     Ints strides(static_cast<std::size_t>(made.shape.rank()), 0);
     const Spec& spec = values_[operand.value].spec;
     if (operand.param < 0) broadcast_strides(spec.shape, made.shape, strides.data());
-    made.direct = made.direct && !is_half(spec.dtype) && (lanes == 1 || (operand.param < 0 && spec.shape == made.shape));
+    direct = direct && !is_half(spec.dtype) && (lanes == 1 || (operand.param < 0 && spec.shape == made.shape));
     made.inputs.push_back({operand.value, operand.param, std::move(strides)});
   }
   for (std::size_t k = 0; k < step.nodes.size(); ++k) {
@@ -225,10 +236,20 @@ void Plan::prepare_pointwise(Step& step) {
     made.slots.push_back(node.first);
     slot_of.emplace(node.first, slot);
     const Place place = values_[node.first].place;
-    if (place == Place::kEscapes || (place == Place::kArena && !(made.direct && values_[node.first].last == values_[node.first].made))) {
+    if (place == Place::kEscapes || (place == Place::kArena && !(direct && values_[node.first].last == values_[node.first].made))) {
       made.outputs.push_back(node.first);
       made.output_slots.push_back(slot);
     }
+  }
+  for (std::size_t k = 0; direct && lanes > 0 && k < made.tiles.size(); ++k) {
+    DirectCall call{made.tiles[k].fn, {}, static_cast<std::uint32_t>(made.slots[k]), static_cast<std::uint32_t>(lanes), made.tiles[k].count};
+    for (std::size_t i = 0; i < made.tiles[k].count; ++i) {
+      const std::size_t slot = made.tiles[k].in[i];
+      if (slot >= made.inputs.size()) call.in[i] = made.slots[slot - made.inputs.size()];
+      else if (made.inputs[slot].param < 0) call.in[i] = made.inputs[slot].value;
+      else call.in[i] = static_cast<std::uint32_t>(values_.size()) + static_cast<std::uint32_t>(made.inputs[slot].param);
+    }
+    made.direct.push_back(call);
   }
   step.pointwise = static_cast<std::int32_t>(pointwise_.size());
   pointwise_.push_back(std::move(made));

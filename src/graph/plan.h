@@ -3,6 +3,9 @@
 // Pointwise calls of one shape whose results feed each other are one step over tiles. Values that do not leave the graph share one arena:
 // a place is used again as soon as nobody needs what lies there. Results, and what is written to Variables, are new memory of their own.
 //
+// Values whose shape is known only when they are there (of `unique`, of a loop that ends when it likes) are made by each call as it goes;
+// what reads or makes them runs as an eager call between the planned steps.
+//
 // Every step runs the very kernel that the eager call would have run, so the bits are the same.
 #pragma once
 
@@ -15,9 +18,7 @@ namespace weft::inline v0 {
 /// Immutable; any number of threads may run it, each in a frame of its own. The graph must outlive it.
 class Plan {
  public:
-  /// Whether a graph can be planned: no shape in it depends on values.
-  static bool possible(const Graph& graph);
-  /// REQUIRES: possible. `inputs` are the Specs of the graph's inputs, all known. Throws what the rows' inference throws.
+  /// `inputs` are the Specs of the graph's inputs, all known. Throws what the rows' inference throws.
   Plan(const Graph& graph, std::span<const Spec> inputs);
   ~Plan();
   Plan(const Plan&) = delete;
@@ -26,11 +27,14 @@ class Plan {
   /// REQUIRES: inputs of the Specs planned for; no interpreter is installed. An error is that of the call that failed.
   std::vector<Tensor> run(std::span<Tensor> inputs) const;
 
+  const Spec& output_spec(std::size_t i) const { return values_[graph_.outputs[i]].spec; }
   std::size_t steps() const { return steps_.size(); }
   std::size_t arena_bytes() const { return arena_; }
 
  private:
-  enum class Place : std::uint8_t { kNone, kInput, kConstant, kArena, kEscapes };
+  friend class BoundPlan;
+  enum class Place : std::uint8_t { kNone, kInput, kConstant, kArena, kEscapes, kDynamic };
+  enum class Way : std::uint8_t { kView, kPointwise, kCall, kDynamic };  // how a node runs: not, in a group, alone, alone on unknown shapes
   struct Value {
     Spec spec;
     ValueId root;           // whose bytes these are; views have another one
@@ -43,6 +47,12 @@ class Plan {
     std::int32_t param;  // or a number, if not -1
     Ints strides;
   };
+  struct DirectCall {  // operands by their places in Frame::data
+    kernels::TileFn fn;
+    std::uint32_t in[kernels::kMaxTileInputs];
+    std::uint32_t out, lanes;
+    std::int32_t count;
+  };
   struct Pointwise {
     std::vector<kernels::TileStep> tiles;
     std::vector<Lane> inputs;
@@ -50,7 +60,7 @@ class Plan {
     std::vector<std::uint8_t> output_slots;
     std::vector<ValueId> slots;  // the value in each slot behind the inputs
     Shape shape;
-    bool direct = false;         // few dense lanes: one call for each, without tiles
+    std::vector<DirectCall> direct;  // instead of all that, if there are few dense lanes: one call for each node, without tiles
   };
   struct Step {
     std::vector<std::uint32_t> nodes;  // one, or a pointwise group
@@ -65,19 +75,54 @@ class Plan {
   void lay_out();
   void prepare_pointwise(Step& step);
   bool joins(const GraphNode& node, std::uint32_t step) const;
+  void execute(Frame& frame) const;
   std::uint32_t ready_at(const GraphNode& node) const;
   void run_pointwise(const Pointwise& step, Frame& frame) const;
-  void run_call(const GraphNode& node, Frame& frame) const;
+  void run_call(std::uint32_t n, Frame& frame) const;
+  void run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame) const;
 
   const Graph& graph_;
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<Pointwise> pointwise_;
   std::vector<double> params_;          // room for numbers of any lane type, eight bytes each
+  std::vector<Way> ways_;               // of the nodes
+  std::vector<bool> unread_;            // values that no node reads and that do not leave the graph
   std::vector<ValueId> escaping_;       // roots
-  std::vector<ValueId> bound_;          // values whose bytes are elsewhere in each call
+  std::vector<std::vector<ValueId>> of_input_, of_escaping_;  // values whose bytes are elsewhere in each call
+  std::vector<ValueId> dynamic_;
   std::size_t arena_ = 0;
   mutable std::atomic<Frame*> spare_{nullptr};
+};
+
+/// A plan in a frame of its own, with inputs and outputs where the caller says, call after call: for branches and loops. One thread at a time.
+class BoundPlan {
+ public:
+  /// Whether all outputs have shapes that the plan knows.
+  static bool possible(const Plan& plan);
+  /// REQUIRES: possible; the plan outlives it.
+  explicit BoundPlan(const Plan& plan);
+  ~BoundPlan();
+  BoundPlan(const BoundPlan&) = delete;
+  BoundPlan& operator=(const BoundPlan&) = delete;
+
+  /// From the next run on. Inputs may be the same memory as others of them; no output may be that of an input or of another output.
+  void input(std::size_t i, void* data);
+  void output(std::size_t i, void* data);
+  /// REQUIRES: everything is bound; no interpreter is installed. An error is that of the call that failed.
+  void run();
+  const Spec& output_spec(std::size_t i) const { return plan_.output_spec(i); }
+
+ private:
+  struct Copy {  // of an output that has no memory of its own: an input, a constant, a second name
+    ValueId from;
+    void* to = nullptr;
+    std::size_t bytes;
+  };
+  const Plan& plan_;
+  Plan::Frame* frame_;
+  std::vector<std::int32_t> copied_;  // for each output: which of the copies, or -1
+  std::vector<Copy> copies_;
 };
 
 }  // namespace weft::inline v0

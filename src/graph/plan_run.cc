@@ -1,21 +1,23 @@
 // Running a plan.
+#include <algorithm>
 #include <new>
 
 #include "base/memory.h"
 #include "core/update.h"
-#include "graph/plan.h"
+#include "graph/region_parts.h"
 
 namespace weft::inline v0 {
 // What one call at a time needs: the arena, and a Node for each value that kernels see.
 struct Plan::Frame {
-  explicit Frame(const Plan& plan) : values(plan.values_.size()), data(plan.values_.size()) {
+  explicit Frame(const Plan& plan) : values(plan.values_.size()), data(plan.values_.size() + plan.params_.size()) {
+    for (std::size_t i = 0; i < plan.params_.size(); ++i) data[values.size() + i] = const_cast<double*>(&plan.params_[i]);
     if (plan.arena_ > 0) {
       arena.block = allocate_block(plan.arena_);
       if (arena.block.start == nullptr) throw std::bad_alloc();
     }
     for (std::size_t v = 0; v < values.size(); ++v) {
       const Value& root = plan.values_[plan.values_[v].root];
-      if (root.place == Place::kNone) continue;
+      if (root.place == Place::kNone || root.place == Place::kDynamic) continue;
       values[v] = Tensor(new Node(plan.values_[v].spec));
       if (root.place == Place::kArena) bind(v, static_cast<char*>(arena.block.start) + root.at);
       if (root.place == Place::kConstant) bind(v, plan.graph_.constants[root.at].value.node()->data);
@@ -33,7 +35,7 @@ struct Plan::Frame {
     Block block{};
   } arena;
   std::vector<Tensor> values;
-  std::vector<void*> data;
+  std::vector<void*> data;  // of the values, then of the numbers
   std::vector<Tensor> escaping;
 };
 
@@ -45,6 +47,7 @@ class Plan::Lease {
   }
   ~Lease() {
     frame_->escaping.clear();
+    for (ValueId id : plan_.dynamic_) frame_->values[id] = Tensor();
     delete plan_.spare_.exchange(frame_, std::memory_order_acq_rel);
   }
   Lease(const Lease&) = delete;
@@ -59,20 +62,17 @@ class Plan::Lease {
 Plan::~Plan() { delete spare_.load(std::memory_order_acquire); }
 
 void Plan::run_pointwise(const Pointwise& step, Frame& frame) const {
-  const auto place = [&](const Lane& lane) -> const void* { return lane.param < 0 ? frame.data[lane.value] : static_cast<const void*>(&params_[static_cast<std::size_t>(lane.param)]); };
-  const std::size_t inputs = step.inputs.size();
-  if (step.direct) {
-    void* slots[kernels::kMaxTileSlots];
-    for (std::size_t i = 0; i < inputs; ++i) slots[i] = const_cast<void*>(place(step.inputs[i]));
-    for (std::size_t i = 0; i < step.slots.size(); ++i) slots[inputs + i] = frame.data[step.slots[i]];
-    const auto lanes = static_cast<std::size_t>(step.shape.num_elements());
-    for (const kernels::TileStep& tile : step.tiles) {
-      const void* in[kernels::kMaxTileInputs];
-      for (std::size_t i = 0; i < tile.count; ++i) in[i] = slots[tile.in[i]];
-      if (lanes > 0) tile.fn(in, slots[tile.out], lanes);
+  if (!step.direct.empty()) {
+    void* const* const data = frame.data.data();
+    for (const DirectCall& call : step.direct) {
+      const void* in[kernels::kMaxTileInputs] = {data[call.in[0]], data[call.in[1]]};
+      for (int i = 2; i < call.count; ++i) in[i] = data[call.in[i]];
+      call.fn(in, data[call.out], call.lanes);
     }
     return;
   }
+  const auto place = [&](const Lane& lane) -> const void* { return lane.param < 0 ? frame.data[lane.value] : static_cast<const void*>(&params_[static_cast<std::size_t>(lane.param)]); };
+  const std::size_t inputs = step.inputs.size();
   kernels::TileInput in[kernels::kMaxTileSlots];
   for (std::size_t i = 0; i < inputs; ++i) {
     const DType dtype = values_[step.inputs[i].value].spec.dtype;
@@ -87,7 +87,26 @@ void Plan::run_pointwise(const Pointwise& step, Frame& frame) const {
   kernels::run_tiles(step.tiles, {in, inputs}, {out, step.outputs.size()}, step.shape.begin(), step.shape.rank());
 }
 
-void Plan::run_call(const GraphNode& node, Frame& frame) const {
+void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame) const {
+  const Op& op = *node.op;
+  Tensors outputs;
+  Specs specs;
+  SmallVector<bool, 8> unread;
+  for (std::uint32_t i = 0; i < node.count; ++i) {
+    outputs.push_back(frame.values[node.first + i]);
+    specs.push_back(values_[node.first + i].spec);
+    if (op.is(kSkipsUnread)) unread.push_back(unread_[node.first + i]);
+  }
+  KernelCall call{{op, node.attrs, node.at}, inputs, outputs, specs, unread};
+  if (op.validate != nullptr) op.validate(call);
+  op.kernel(call);
+  for (std::uint32_t i = 0; i < node.count; ++i)
+    if (values_[node.first + i].place == Place::kDynamic) frame.values[node.first + i] = std::move(outputs[i]);
+}
+
+void Plan::run_call(std::uint32_t n, Frame& frame) const {
+  const GraphNode& node = graph_.nodes[n];
+  const bool dynamic = ways_[n] == Way::kDynamic;
   SmallVector<Tensor, 6> inputs;
   bool halves = false;
   for (ValueId id : node.inputs) {
@@ -95,19 +114,9 @@ void Plan::run_call(const GraphNode& node, Frame& frame) const {
     halves = halves || is_half(values_[id].spec.dtype);
   }
   const Op& op = *node.op;
-  const OpArgs args{op, node.attrs, node.at};
-  if (op.kernel != nullptr && (!halves || op.is(kMoves))) {
-    Tensors outputs;
-    Specs specs;
-    for (std::uint32_t i = 0; i < node.count; ++i) {
-      outputs.push_back(frame.values[node.first + i]);
-      specs.push_back(values_[node.first + i].spec);
-    }
-    KernelCall call{args, inputs, outputs, specs};
-    if (op.validate != nullptr) op.validate(call);
-    return op.kernel(call);
-  }
-  if (op.update != nullptr) {
+  if (op.kernel != nullptr && (op.is(kSkipsUnread) || (!dynamic && !op.is(kValueShape) && (!halves || op.is(kMoves)))))
+    return run_kernel(node, inputs, frame);
+  if (op.update != nullptr && !dynamic) {
     Specs specs;
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
     const Call call{op, inputs, node.attrs, node.at};
@@ -116,46 +125,93 @@ void Plan::run_call(const GraphNode& node, Frame& frame) const {
     for (std::uint32_t i = 0; i < node.count; ++i) update.place(i, frame.data[node.inputs[listed + i]], frame.data[node.first + i]);
     return update.run();
   }
-  // As an eager call; what it makes goes to its place. Kernels on 16-bit floats are such, and pointwise rows that look at data first.
+  // As an eager call; what it makes goes to its place. Kernels on 16-bit floats are such, pointwise rows that look at data first, and calls
+  // on values whose shape no plan knows.
   Tensors results;
   apply_eagerly({op, inputs, node.attrs, node.at}, results);
-  for (std::uint32_t i = 0; i < node.count; ++i)
-    if (const std::int64_t bytes = bytes_of(values_[node.first + i].spec); bytes > 0)
-      std::memcpy(frame.data[node.first + i], results[i].node()->data, static_cast<std::size_t>(bytes));
+  for (std::uint32_t i = 0; i < node.count; ++i) {
+    const ValueId id = node.first + i;
+    if (values_[id].place == Place::kDynamic) frame.values[id] = with_own_memory(results[i]);
+    else if (const std::int64_t bytes = bytes_of(values_[id].spec); bytes > 0)
+      std::memcpy(frame.data[id], results[i].node()->data, static_cast<std::size_t>(bytes));
+  }
+}
+
+void Plan::execute(Frame& frame) const {
+  for (const Step& step : steps_) {
+    const GraphNode& node = graph_.nodes[step.nodes[0]];
+    try {
+      if (step.pointwise >= 0) run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
+      else run_call(step.nodes[0], frame);
+    } catch (...) {
+      rethrow_in_name_of(*node.op, node.at);
+    }
+  }
 }
 
 std::vector<Tensor> Plan::run(std::span<Tensor> inputs) const {
   const Lease lease(*this);
   Frame& frame = *lease;
-  for (ValueId root : escaping_) {
-    const GraphNode& node = graph_.nodes[graph_.values[root].from];
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (ValueId id : of_input_[i]) frame.bind(id, inputs[i].node()->data);
+  for (std::size_t i = 0; i < escaping_.size(); ++i) {
+    const GraphNode& node = graph_.nodes[graph_.values[escaping_[i]].from];
     try {
-      frame.escaping.push_back(make_tensor(values_[root].spec));
+      frame.escaping.push_back(make_tensor(values_[escaping_[i]].spec));
     } catch (...) {
       rethrow_in_name_of(*node.op, node.at);
     }
+    for (ValueId id : of_escaping_[i]) frame.bind(id, frame.escaping.back().node()->data);
   }
-  for (ValueId id : bound_) {
-    const Value& root = values_[values_[id].root];
-    frame.bind(id, (root.place == Place::kInput ? inputs[root.at] : frame.escaping[root.at]).node()->data);
-  }
-  for (const Step& step : steps_) {
-    const GraphNode& node = graph_.nodes[step.nodes[0]];
-    try {
-      if (step.pointwise >= 0) run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
-      else run_call(node, frame);
-    } catch (...) {
-      rethrow_in_name_of(*node.op, node.at);
-    }
-  }
+  execute(frame);
   std::vector<Tensor> outputs;
   outputs.reserve(graph_.outputs.size());
   for (ValueId id : graph_.outputs) {
     const Value& root = values_[values_[id].root];
-    const Tensor& whole = root.place == Place::kInput ? inputs[root.at] : root.place == Place::kConstant ? graph_.constants[root.at].value : frame.escaping[root.at];
+    const Tensor& whole = root.place == Place::kInput      ? inputs[root.at]
+                          : root.place == Place::kConstant ? graph_.constants[root.at].value
+                          : root.place == Place::kDynamic  ? frame.values[values_[id].root]
+                                                           : frame.escaping[root.at];
     outputs.push_back(values_[id].root == id ? whole : make_view(whole, values_[id].spec.shape));
   }
   return outputs;
+}
+
+// --- bound plans ---
+
+bool BoundPlan::possible(const Plan& plan) {
+  return std::all_of(plan.graph_.outputs.begin(), plan.graph_.outputs.end(), [&](ValueId id) { return plan.values_[id].spec.shape.known(); });
+}
+
+BoundPlan::BoundPlan(const Plan& plan) : plan_(plan), frame_(new Plan::Frame(plan)) {
+  std::vector<bool> taken(plan.escaping_.size());
+  for (ValueId id : plan.graph_.outputs) {
+    const Plan::Value& root = plan.values_[plan.values_[id].root];
+    const bool own = root.place == Plan::Place::kEscapes && !taken[root.at];
+    copied_.push_back(own ? -1 : static_cast<std::int32_t>(copies_.size()));
+    if (own) taken[root.at] = true;
+    else copies_.push_back({.from = id, .bytes = static_cast<std::size_t>(bytes_of(plan.values_[id].spec))});
+  }
+}
+BoundPlan::~BoundPlan() { delete frame_; }
+
+void BoundPlan::input(std::size_t i, void* data) {
+  for (ValueId id : plan_.of_input_[i]) frame_->bind(id, data);
+}
+
+void BoundPlan::output(std::size_t i, void* data) {
+  if (copied_[i] >= 0) {
+    copies_[static_cast<std::size_t>(copied_[i])].to = data;
+    return;
+  }
+  const Plan::Value& root = plan_.values_[plan_.values_[plan_.graph_.outputs[i]].root];
+  for (ValueId id : plan_.of_escaping_[root.at]) frame_->bind(id, data);
+}
+
+void BoundPlan::run() {
+  plan_.execute(*frame_);
+  for (const Copy& copy : copies_)
+    if (copy.bytes > 0) std::memcpy(copy.to, frame_->data[copy.from], copy.bytes);
 }
 
 }  // namespace weft::inline v0

@@ -4,7 +4,7 @@
 
 namespace weft::inline v0 {
 
-Runner::Runner(Graph graph) : graph_(std::move(graph)), plannable_(Plan::possible(graph_)) {
+Runner::Runner(Graph graph) : graph_(std::move(graph)) {
   fixed_ = std::all_of(graph_.inputs.begin(), graph_.inputs.end(), [&](ValueId id) { return graph_.values[id].spec.shape.known(); });
   std::vector<bool> needed(graph_.values.size());
   for (ValueId id : graph_.outputs) needed[id] = true;
@@ -23,9 +23,9 @@ Runner::Runner(Graph graph) : graph_(std::move(graph)), plannable_(Plan::possibl
 }
 
 std::vector<Tensor> Runner::run(std::span<Tensor> inputs) const {
-  if (!plannable_ || Interpreter::top() != nullptr) return replay(inputs);
+  if (Interpreter::top() != nullptr) return replay(inputs);
   if (const Plan* const only = only_.load(std::memory_order_acquire)) return only->run(inputs);
-  return plan_for(inputs)->run(inputs);
+  return find_plan(inputs)->run(inputs);
 }
 
 std::shared_ptr<const Plan> Runner::plan() const {
@@ -33,17 +33,21 @@ std::shared_ptr<const Plan> Runner::plan() const {
   return plans_.empty() ? nullptr : plans_.back().plan;
 }
 
-std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) const {
+static const Spec& spec_of(const Tensor& tensor) { return tensor.node()->spec; }
+static const Spec& spec_of(const Spec& spec) { return spec; }
+
+template <class Inputs>
+std::shared_ptr<const Plan> Runner::find_plan(const Inputs& inputs) const {
   const std::lock_guard guard(mutex_);
   const auto fits = [&](const Planned& planned) {
-    return std::equal(inputs.begin(), inputs.end(), planned.inputs.begin(), planned.inputs.end(), [](const Tensor& t, const Spec& s) { return t.spec() == s; });
+    return std::equal(inputs.begin(), inputs.end(), planned.inputs.begin(), planned.inputs.end(), [](const auto& x, const Spec& s) { return spec_of(x) == s; });
   };
   if (const auto found = std::find_if(plans_.begin(), plans_.end(), fits); found != plans_.end()) {
     std::rotate(found, found + 1, plans_.end());
     return plans_.back().plan;
   }
   std::vector<Spec> specs;
-  for (const Tensor& input : inputs) specs.push_back(input.spec());
+  for (const auto& input : inputs) specs.push_back(spec_of(input));
   auto plan = std::make_shared<const Plan>(graph_, specs);
   plans_.push_back({std::move(specs), plan});
   if (plans_.size() > kMostPlans) plans_.erase(plans_.begin());
@@ -51,8 +55,22 @@ std::shared_ptr<const Plan> Runner::plan_for(std::span<const Tensor> inputs) con
   return plan;
 }
 
+std::shared_ptr<const Plan> Runner::plan_for(std::span<const Spec> inputs) const { return find_plan(inputs); }
+
+std::shared_ptr<const Derived> Runner::find_derived(const std::vector<bool>& wanted) const {
+  const std::lock_guard guard(mutex_);
+  for (const auto& [inputs, known] : derived_)
+    if (inputs == wanted) return known;
+  return nullptr;
+}
+
+void Runner::keep_derived(const std::vector<bool>& wanted, std::shared_ptr<const Derived> made) const {
+  const std::lock_guard guard(mutex_);
+  if (derived_.size() == kMostDerived) derived_.erase(derived_.begin());
+  derived_.emplace_back(wanted, std::move(made));
+}
+
 std::vector<Tensor> Runner::replay(std::span<Tensor> inputs) const {
-  const bool eager = Interpreter::top() == nullptr;
   std::vector<Tensor> values(graph_.values.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs[i]] = std::move(inputs[i]);
   for (std::size_t id = 0; id < values.size(); ++id)
@@ -66,12 +84,7 @@ std::vector<Tensor> Runner::replay(std::span<Tensor> inputs) const {
       else arguments.push_back(values[id]);
     }
     Tensors results;
-    if (!eager) apply({*node.op, arguments, node.attrs, node.at}, results);
-    else try {
-      apply_eagerly({*node.op, arguments, node.attrs, node.at}, results);
-    } catch (...) {
-      rethrow_in_name_of(*node.op, node.at);
-    }
+    apply({*node.op, arguments, node.attrs, node.at}, results);
     for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
   }
   std::vector<Tensor> outputs;

@@ -7,6 +7,8 @@
 
 namespace weft::inline v0 {
 
+struct Derived;  // graph/region.h
+
 /// A graph that is ready to run. Plans are made when shapes come for the first time, and kept. Any number of threads may run it.
 class Runner {
  public:
@@ -18,22 +20,30 @@ class Runner {
   /// failed, with the line it was traced at. REQUIRES: as many inputs as the graph has, of its Specs.
   std::vector<Tensor> run(std::span<Tensor> inputs) const;
 
+  /// The plan for inputs of these Specs, all known.
+  std::shared_ptr<const Plan> plan_for(std::span<const Spec> inputs) const;
+  /// How its gradient is computed, for those who have derived it before.
+  std::shared_ptr<const Derived> find_derived(const std::vector<bool>& wanted) const;
+  void keep_derived(const std::vector<bool>& wanted, std::shared_ptr<const Derived> made) const;
+
   /// The plan that was used last, or null.
   std::shared_ptr<const Plan> plan() const;
 
  private:
-  static constexpr std::size_t kMostPlans = 16;
+  static constexpr std::size_t kMostPlans = 16, kMostDerived = 8;
   struct Planned {
     std::vector<Spec> inputs;
     std::shared_ptr<const Plan> plan;
   };
-  std::shared_ptr<const Plan> plan_for(std::span<const Tensor> inputs) const;
+  template <class Inputs>
+  std::shared_ptr<const Plan> find_plan(const Inputs& inputs) const;
   std::vector<Tensor> replay(std::span<Tensor> inputs) const;
 
   Graph graph_;
-  bool plannable_, fixed_;  // fixed: all sizes are known, so one plan serves all calls
+  bool fixed_;  // all sizes are known, so one plan serves all calls
   mutable std::mutex mutex_;
   mutable std::vector<Planned> plans_;  // the last one was used last
+  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Derived>>> derived_;
   mutable std::atomic<const Plan*> only_{nullptr};  // of a fixed graph, once it is there
   std::vector<bool> last_use_;  // for each input of each node, in order: nothing later needs the value
 };

@@ -31,11 +31,14 @@ ValueId Tracer::value_of(const Tensor& x, const Op* user, Location at) {
   if (node.symbolic) {
     const Symbol symbol = symbol_of(x);
     if (symbol.trace == id_) return symbol.value;
+    if (const std::optional<ValueId> adopted = adopt(x)) return *adopted;
     throw TraceError(user != nullptr ? user->name : "trace", "a tensor " + x.spec().str() +
                          " of another trace is used; it has no value here, pass it as an argument or return it from the function that made it.", node.made_at());
   }
   const auto known = constants_.find(&node);
   if (known != constants_.end()) return known->second;
+  if (!is_number(node))
+    if (const std::optional<ValueId> adopted = adopt(x)) return *adopted;
   if (strict_ && !is_number(node))
     throw TraceError(user != nullptr ? user->name : "trace", "the tensor " + x.spec().str() +
                          " was made outside and would be frozen; pass it as an argument, or hold it in a Variable.", at);
@@ -43,6 +46,8 @@ ValueId Tracer::value_of(const Tensor& x, const Op* user, Location at) {
   constants_.emplace(&node, id);
   return id;
 }
+
+std::optional<ValueId> Tracer::adopt(const Tensor&) { return std::nullopt; }
 
 void Tracer::apply(Call call, Tensors& outputs) {
   const Specs specs = check(call);

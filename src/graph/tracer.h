@@ -1,6 +1,7 @@
 // Tracing: running a program on symbolic tensors, so that its calls become a Graph.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
 #include "graph/graph.h"
@@ -26,6 +27,10 @@ class Tracer : public Interpreter {
 
   /// A tensor that is no number and was made outside is refused from now on.
   void refuse_constants() { strict_ = true; }
+
+ protected:
+  /// Asked for what is neither a value of this trace nor a number: the input that is to stand for it, or nothing.
+  virtual std::optional<ValueId> adopt(const Tensor& x);
 
  private:
   Tensor symbol(ValueId value);

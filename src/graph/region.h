@@ -1,0 +1,52 @@
+// Regions: graphs that a call runs as a part of it. A branch, the body of a loop, a Function that a tape has recorded as one call.
+#pragma once
+
+#include "graph/run.h"
+
+namespace weft::inline v0 {
+
+/// How the gradient of a graph is computed: made once for the inputs that need one, and kept.
+///
+/// forward:  xs -> ys, saved
+/// backward: xs, saved, dys (of the floating ys) -> gradients
+struct Derived {
+  struct Gradient {  // of an input: at this output of `backward`, if not -1; if sparse, `indices` is the output of its rows' numbers
+    std::int32_t at = -1, indices = -1;
+  };
+  std::shared_ptr<const Runner> forward, backward;
+  std::size_t results = 0;         // how many ys
+  std::vector<bool> floating;      // which of them
+  std::vector<Gradient> gradients;  // one for each x
+};
+
+/// The graphs of one call and how they are used.
+///
+/// call:         bodies[0] takes the inputs.
+/// switch_case:  the first input says which; that body takes the others. All bodies make results of the same dtypes and ranks.
+/// loop:         the inputs are: `go` (bool, if conditional), the carried values, the elements (of which each turn sees one row), and what every
+///               turn reads. bodies[0] takes the same without `go` and makes: the next carried values, `go` (if conditional), rows of results.
+///               The loop makes: the last carried values, the results (all rows), and the carried values at the start of each turn.
+struct Region {
+  std::vector<std::shared_ptr<const Runner>> bodies;
+  std::size_t carried = 0, elements = 0;
+  bool conditional = false, reverse = false;  // reverse: the last row first; row i of the results belongs to row i of the elements
+  std::shared_ptr<const Derived> derived{};
+};
+
+/// The Specs of a graph's outputs for inputs of these Specs. Throws what the rows' inference throws.
+Specs infer_outputs(const Graph& graph, std::span<const Spec> inputs);
+/// The smallest common Spec: sizes that differ are unknown. REQUIRES: same dtype and rank.
+Spec merge_specs(const Spec& a, const Spec& b);
+
+// Inference and kernels of the three.
+Specs infer_call(const Infer& in);
+Specs infer_switch(const Infer& in);
+Specs infer_loop(const Infer& in);
+void run_call(KernelCall& call);
+void run_switch(KernelCall& call);
+void run_loop(KernelCall& call);
+
+/// Whether some call of the graph, or of graphs in it, may fail on data.
+bool may_fail(const GraphNode& node);
+
+}  // namespace weft::inline v0

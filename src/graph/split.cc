@@ -1,0 +1,71 @@
+#include "graph/split.h"
+
+#include <algorithm>
+
+namespace weft::inline v0 {
+namespace {
+
+constexpr ValueId kNowhere = ~ValueId{0};
+
+// One side while it is built: which of its values stand for those of the joint graph.
+struct Side {
+  Side(const Graph& joint, Graph& made) : from(joint), graph(made), now(joint.values.size(), kNowhere) {}
+
+  void input(ValueId id) { now[id] = graph.add_input(from.values[id].spec, from.values[id].made_at); }
+  ValueId at(ValueId id) {
+    if (now[id] == kNowhere) {
+      if (from.values[id].kind != GraphValue::Kind::kConstant) throw InternalError("a side of a split graph reads what it does not have");
+      const GraphConstant& constant = from.constants[from.values[id].from];
+      now[id] = graph.add_constant(constant.value, constant.used_by, constant.at);
+    }
+    return now[id];
+  }
+  void node(const GraphNode& node) {
+    SmallVector<ValueId, 4> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(at(id));
+    Specs specs;
+    for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(from.values[node.first + i].spec);
+    const ValueId first = graph.add_node(*node.op, node.attrs, inputs, specs, node.at);
+    for (std::uint32_t i = 0; i < node.count; ++i) now[node.first + i] = first + i;
+  }
+
+  const Graph& from;
+  Graph& graph;
+  std::vector<ValueId> now;
+};
+
+}  // namespace
+
+SplitGraph split_graph(const Graph& joint, std::size_t xs, std::size_t ys) {
+  SplitGraph result;
+  std::vector<bool> late(joint.values.size());  // needs dys
+  for (std::size_t i = xs; i < joint.inputs.size(); ++i) late[joint.inputs[i]] = true;
+  Side forward(joint, result.forward), backward(joint, result.backward);
+  for (std::size_t i = 0; i < xs; ++i) forward.input(joint.inputs[i]), backward.input(joint.inputs[i]);
+  std::vector<bool> saved(joint.values.size());
+  for (const GraphNode& node : joint.nodes) {
+    const bool after = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return late[id]; });
+    for (std::uint32_t i = 0; i < node.count; ++i) late[node.first + i] = after;
+    if (!after) forward.node(node);
+    for (ValueId id : node.inputs) saved[id] = saved[id] || (after && !late[id]);
+  }
+  for (std::size_t i = ys; i < joint.outputs.size(); ++i) saved[joint.outputs[i]] = saved[joint.outputs[i]] || !late[joint.outputs[i]];
+  for (std::size_t i = 0; i < ys; ++i) result.forward.outputs.push_back(forward.at(joint.outputs[i]));
+  for (std::size_t v = 0; v < saved.size(); ++v) {
+    if (!saved[v] || joint.values[v].kind != GraphValue::Kind::kResult) continue;
+    result.forward.outputs.push_back(forward.at(static_cast<ValueId>(v)));
+    backward.input(static_cast<ValueId>(v));
+    ++result.saved;
+  }
+  for (std::size_t i = xs; i < joint.inputs.size(); ++i) backward.input(joint.inputs[i]);
+  for (const GraphNode& node : joint.nodes)
+    if (late[node.first]) backward.node(node);
+  for (std::size_t i = ys; i < joint.outputs.size(); ++i) result.backward.outputs.push_back(backward.at(joint.outputs[i]));
+#ifndef NDEBUG
+  verify(result.forward, "split_graph");
+  verify(result.backward, "split_graph");
+#endif
+  return result;
+}
+
+}  // namespace weft::inline v0
