@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/apply.h"
+#include "state/regions.h"
 #include "state/transaction.h"
 #include <weft/print.h>
 
@@ -173,11 +174,11 @@ std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variab
 }
 
 // What is written leaves at the end of the outputs.
-std::vector<Tensor> run_with(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Tensor> seen) {
+std::vector<Tensor> run_with(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Tensor> seen, Location at) {
   SmallVector<Tensor, 8> inputs;
   for (const Tensor* tensor : tensors) inputs.push_back(*tensor);
   for (Tensor& value : seen) inputs.push_back(std::move(value));
-  return trace.runner.run(inputs);
+  return call_graph(trace.runner, inputs, at);
 }
 
 }  // namespace
@@ -201,7 +202,7 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
   if (writes.size() == 1 && (reads.empty() || (reads.size() == 1 && reads[0] == writes[0])) && Transaction::current() == nullptr && top == nullptr) {
     std::vector<Tensor> outputs;
     update(writes[0], [&](Tensor old) {
-      outputs = run_with(trace, tensors, {&old, reads.size()});
+      outputs = run_with(trace, tensors, {&old, reads.size()}, at);
       Tensor fresh = std::move(outputs.back());
       outputs.pop_back();
       return fresh;
@@ -215,7 +216,7 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
   if (top != nullptr)
     for (std::size_t i = 0; i < reads.size(); ++i)
       seen[i] = top->read(reads[i]->id, variable_of(trace.reads[i], variables), std::move(seen[i]), at);
-  std::vector<Tensor> outputs = run_with(trace, tensors, seen);
+  std::vector<Tensor> outputs = run_with(trace, tensors, seen, at);
   if (transaction) {
     const std::size_t first = outputs.size() - writes.size();
     for (std::size_t i = 0; i < writes.size(); ++i) {

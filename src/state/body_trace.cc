@@ -1,0 +1,88 @@
+#include "state/body_trace.h"
+
+#include "graph/passes.h"
+#include "state/recorder.h"
+#include <weft/variable.h>
+
+namespace weft::inline v0 {
+
+BodyTracing::BodyTracing(const char* name, Location at) : name_(name), at_(at) { transaction_.symbols = this; }
+
+void BodyTracing::run(FunctionRef<void()> part) {
+  struct Installed {
+    explicit Installed(Tracer& t) : tracer(t) { tracer.install(); }
+    ~Installed() { tracer.remove(); }
+    Tracer& tracer;
+  };
+  const Transaction::Scope scope(&transaction_);
+  const Installed installed(tracer_);
+  part();
+}
+
+// A symbol of a trace around this one, which is still being made.
+bool BodyTracing::BodyTracer::belongs_around(const Tensor& x) const {
+  for (const Interpreter* each = below(); each != nullptr; each = each->below())
+    if (const auto* const tracer = dynamic_cast<const Tracer*>(each); tracer != nullptr && tracer->owns(x)) return true;
+  return false;
+}
+
+std::optional<ValueId> BodyTracing::capture(const Tensor& x) {
+  if (const auto known = known_.find(x.node()); known != known_.end()) return known->second;
+  if (x.node()->symbolic && !tracer_.belongs_around(x)) return std::nullopt;
+  const ValueId inside = value_of(tracer_.input(x.spec(), at_));
+  captures_.push_back({x, inside, nullptr});
+  known_.emplace(x.node(), inside);
+  return inside;
+}
+
+// Read outside as the program around would read it: its writes are seen, and its tapes follow it.
+Tensor BodyTracing::symbol_for(const SlotRef& slot, Location at) {
+  Tensor outside;
+  {
+    const Interpreter::Scope below(tracer_.below());
+    const Transaction::Scope scope(around_);
+    outside = Variable(slot).value(at);
+  }
+  const auto expected = expected_.find(slot.get());
+  Tensor symbol = tracer_.input(expected == expected_.end() ? outside.spec() : expected->second, at);
+  captures_.push_back({std::move(outside), value_of(symbol), slot});
+  return symbol;
+}
+
+SlotRef BodyTracing::made(SlotRef slot) { return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->made(std::move(slot)) : slot; }
+
+void BodyTracing::own_gradient() {
+  for (const Interpreter* each = tracer_.below(); each != nullptr; each = each->below())
+    if (const auto* const tape = dynamic_cast<const TapeRecorder*>(each); tape != nullptr && tape->recording())
+      throw TraceError(name_, "a gradient of its own inside a branch or loop cannot be seen by the tape around it; give the gradient around the whole, "
+                              "or take it inside.", at_);
+  if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_gradient();
+}
+
+std::vector<BodyTracing::Write> BodyTracing::writes() const {
+  std::vector<Write> result;
+  transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char* by, Location at) { result.push_back({slot, value, by, at}); });
+  return result;
+}
+
+Tensor BodyTracing::last_value(const SlotRef& slot) {
+  Tensor value;
+  run([&] { value = transaction_.read(slot, at_); });
+  return value;
+}
+
+std::shared_ptr<const Runner> BodyTracing::finish(std::span<const Input> inputs, std::span<const ValueId> outputs) {
+  std::vector<ValueId> order;
+  for (const Input& input : inputs) order.push_back(input.inside == kNew ? value_of(tracer_.input(input.spec, at_)) : input.inside);
+  if (order.size() != graph_.inputs.size()) throw InternalError("a part of a program has inputs that nobody gives it");
+  graph_.inputs = order;
+  for (std::size_t i = 0; i < order.size(); ++i) graph_.values[order[i]].from = static_cast<std::uint32_t>(i);
+  graph_.outputs.assign(outputs.begin(), outputs.end());
+#ifndef NDEBUG
+  verify(graph_, "tracing a part");
+#endif
+  optimize(graph_, order.size());
+  return std::make_shared<const Runner>(std::move(graph_));
+}
+
+}  // namespace weft::inline v0

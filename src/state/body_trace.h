@@ -1,0 +1,80 @@
+// Tracing a part of a program: a branch, or the body of a loop.
+#pragma once
+
+#include <unordered_map>
+
+#include "graph/region.h"
+#include "graph/tracer.h"
+#include "state/transaction.h"
+
+namespace weft::inline v0 {
+
+/// One run of a part on symbols of its own. Tensors that it uses of the program around, and Variables that it reads, become inputs; what it
+/// writes to Variables stays here, for the caller to make results of. Nothing of it is left if it throws.
+class BodyTracing final : public SlotSymbols {
+ public:
+  /// `name` is that of the combinator, for messages.
+  BodyTracing(const char* name, Location at);
+  ~BodyTracing() override = default;
+
+  /// An input that is not taken from outside.
+  Tensor input(Spec spec) { return tracer_.input(std::move(spec), at_); }
+  /// A Variable that is known to be carried from turn to turn with this Spec.
+  void expect(const SlotRef& slot, Spec spec) { expected_.emplace(slot.get(), std::move(spec)); }
+  void run(FunctionRef<void()> part);
+
+  struct Capture {
+    Tensor outside;
+    ValueId inside;
+    SlotRef slot;  // if it is what was read of a Variable
+  };
+  const std::vector<Capture>& captures() const { return captures_; }
+  struct Write {
+    SlotRef slot;
+    Tensor value;
+    const char* by;
+    Location at;
+  };
+  /// In the order of the first uses.
+  std::vector<Write> writes() const;
+  /// What the Variable is inside at the end: what was written, or what was read.
+  Tensor last_value(const SlotRef& slot);
+  ValueId value_of(const Tensor& x) { return tracer_.value_of(x, nullptr, at_); }
+
+  /// The graph, with inputs in this order; kNew is one that the part does not read. REQUIRES: all captures are among them.
+  static constexpr ValueId kNew = ~ValueId{0};
+  struct Input {
+    ValueId inside;
+    Spec spec;
+  };
+  std::shared_ptr<const Runner> finish(std::span<const Input> inputs, std::span<const ValueId> outputs);
+
+  Tensor symbol_for(const SlotRef& slot, Location at) override;
+  SlotRef made(SlotRef slot) override;
+  void own_gradient() override;
+
+ private:
+  class BodyTracer final : public Tracer {
+   public:
+    BodyTracer(Graph& graph, BodyTracing& body) : Tracer(graph), body_(body) {}
+    Tensor read(std::uint64_t, const Variable&, Tensor value, Location) override { return value; }  // asked for outside, in symbol_for
+    bool belongs_around(const Tensor& x) const;
+
+   private:
+    std::optional<ValueId> adopt(const Tensor& x) override { return body_.capture(x); }
+    BodyTracing& body_;
+  };
+  std::optional<ValueId> capture(const Tensor& x);
+
+  const char* name_;
+  Location at_;
+  Graph graph_;
+  BodyTracer tracer_{graph_, *this};
+  Transaction transaction_;
+  Transaction* const around_ = Transaction::current();
+  std::vector<Capture> captures_;
+  std::unordered_map<const Node*, ValueId> known_;  // captures_ holds the Nodes
+  std::unordered_map<const Slot*, Spec> expected_;
+};
+
+}  // namespace weft::inline v0

@@ -1,0 +1,326 @@
+// Control flow: what combinators do, eagerly and while tracing.
+#include <weft/control.h>
+
+#include <algorithm>
+
+#include "graph/region_parts.h"
+#include "state/body_trace.h"
+#include "state/function_core.h"
+#include "state/regions.h"
+#include <weft/ops.h>
+#include <weft/print.h>
+
+namespace weft::inline v0::detail {
+namespace {
+
+// The Tensors of a tree that has no Variables.
+std::vector<Tensor*> tensors_of(const char* name, const Argument& tree, Location at) {
+  if (tree.walk == nullptr) return {};
+  const CallLeaves leaves = leaves_of({&tree, 1});
+  if (!leaves.variables.empty())
+    throw TraceError(name, "a Variable is in what is returned or carried; Variables are shared, not carried: capture it, or return its value().", at);
+  return leaves.tensors;
+}
+
+// Structure, dtypes, ranks and host values; not sizes.
+void require_alike(const char* name, const Argument& a, const Argument& b, const char* first, const char* second, Location at) {
+  if (a.walk == nullptr || leaves_of({&a, 1}).kind.skeleton == leaves_of({&b, 1}).kind.skeleton) return;
+  const std::vector<LeafNote> left = notes_of({&a, 1}), right = notes_of({&b, 1});
+  const std::string rule = "; structure, dtypes, ranks and host values must be the same.";
+  for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i)
+    if (left[i].path != right[i].path || left[i].text != right[i].text) {
+      const std::string path = left[i].path.empty() ? "" : "`" + left[i].path + "` ";
+      throw TraceError(name, path + "is " + left[i].text + " " + first + " and " + right[i].text + " " + second + rule, at);
+    }
+  throw TraceError(name, std::string("the structure ") + first + " differs from that " + second + rule, at);
+}
+
+void require_condition(const char* name, const Tensor& x, Location at) {
+  if (!x.defined()) throw ValueError(name, "the condition is an empty Tensor handle; return a bool.", at);
+  if (x.dtype() != bool_) throw DtypeError(name, "the condition is " + x.spec().str() + "; it must be a bool scalar, compare it with something.", at);
+  if (x.rank() != 0) throw ShapeError(name, "the condition is " + x.spec().str() + "; it must be a bool scalar, reduce it by all_true or any_true.", at);
+}
+
+bool symbolic(const Tensor& x) { return x.node()->symbolic; }
+
+// Values of the program around that parts read: each once.
+class Captures {
+ public:
+  explicit Captures(std::vector<SlotRef> carried = {}) : carried_(std::move(carried)) {}
+
+  void add(const BodyTracing& part) {
+    for (const BodyTracing::Capture& capture : part.captures())
+      if (!is_carried(capture) && find(capture) == outside_.size()) outside_.push_back(capture);
+  }
+  /// The inputs of a part for all of them.
+  void inputs_of(const BodyTracing& part, std::vector<BodyTracing::Input>& inputs) const {
+    const std::size_t first = inputs.size();
+    for (const BodyTracing::Capture& capture : outside_) inputs.push_back({BodyTracing::kNew, capture.outside.spec()});
+    for (const BodyTracing::Capture& capture : part.captures())
+      if (!is_carried(capture)) inputs[first + find(capture)].inside = capture.inside;
+  }
+  void append_to(std::vector<Tensor>& inputs) const {
+    for (const BodyTracing::Capture& capture : outside_) inputs.push_back(capture.outside);
+  }
+
+ private:
+  bool is_carried(const BodyTracing::Capture& capture) const { return std::find(carried_.begin(), carried_.end(), capture.slot) != carried_.end(); }
+  // What was read of a Variable and the same value in a Tensor are two captures of one part, and stay two inputs.
+  std::size_t find(const BodyTracing::Capture& capture) const {
+    std::size_t i = 0;
+    while (i < outside_.size() && !(outside_[i].slot == capture.slot && outside_[i].outside.same_as(capture.outside))) ++i;
+    return i;
+  }
+  std::vector<SlotRef> carried_;
+  std::vector<BodyTracing::Capture> outside_;
+};
+
+}  // namespace
+
+LoopProgram::~LoopProgram() = default;
+
+bool tracing() {
+  const Transaction* const t = Transaction::current();
+  return t != nullptr && t->symbols != nullptr;
+}
+
+std::optional<std::int64_t> known_branch(const char* name, const Tensor& which, bool condition, std::size_t branches, Location at) {
+  if (condition) {
+    require_condition(name, which, at);
+    if (symbolic(which)) return std::nullopt;
+    return *elements<bool>(which);
+  }
+  if (!which.defined()) throw ValueError(name, "index is an empty Tensor handle; assign a value to it first.", at);
+  if (which.dtype() != i32 && which.dtype() != i64)
+    throw DtypeError(name, "index is " + which.spec().str() + "; it must be an i32 or i64 scalar, cast it.", at);
+  if (which.rank() != 0) throw ShapeError(name, "index is " + which.spec().str() + "; it must be a scalar.", at);
+  if (symbolic(which)) return std::nullopt;
+  const std::int64_t index = which.dtype() == i32 ? *elements<std::int32_t>(which) : *elements<std::int64_t>(which);
+  if (index < 0 || index >= static_cast<std::int64_t>(branches)) throw IndexError(name, branch_range(index, branches), at);
+  return index;
+}
+
+void trace_branches(const char* name, Tensor which, const Branch* branches, std::size_t count, Location at) {
+  std::vector<std::unique_ptr<BodyTracing>> parts;
+  std::vector<Argument> trees;
+  std::vector<std::vector<ValueId>> outputs(count);
+  std::vector<BodyTracing::Write> writes;  // by any branch, each Variable once
+  Captures captures;
+  for (std::size_t b = 0; b < count; ++b) {
+    BodyTracing& part = *parts.emplace_back(std::make_unique<BodyTracing>(name, at));
+    part.run([&] {
+      trees.push_back(branches[b].run(branches[b].context));
+      for (const Tensor* tensor : tensors_of(name, trees.back(), at)) outputs[b].push_back(part.value_of(*tensor));
+    });
+    require_alike(name, trees[0], trees[b], count == 2 ? "in the second branch" : "in branch 0",
+                  count == 2 ? "in the first" : format("in branch {}", b).c_str(), at);
+    for (const BodyTracing::Write& write : part.writes())
+      if (std::none_of(writes.begin(), writes.end(), [&](const auto& known) { return known.slot == write.slot; })) writes.push_back(write);
+  }
+  for (std::size_t b = 0; b < count; ++b) {
+    for (const BodyTracing::Write& write : writes) outputs[b].push_back(parts[b]->value_of(parts[b]->last_value(write.slot)));
+    captures.add(*parts[b]);
+  }
+  Region region;
+  for (std::size_t b = 0; b < count; ++b) {
+    std::vector<BodyTracing::Input> inputs;
+    captures.inputs_of(*parts[b], inputs);
+    region.bodies.push_back(parts[b]->finish(inputs, outputs[b]));
+  }
+  std::vector<Tensor> inputs{which.dtype() == i32 ? std::move(which) : cast(std::move(which), i32, at)};
+  captures.append_to(inputs);
+  const Tensors made = apply_region(switch_row(), inputs, std::move(region), at);
+  const std::vector<Tensor*> results = tensors_of(name, trees[0], at);
+  for (std::size_t i = 0; i < results.size(); ++i) *results[i] = made[i];
+  for (std::size_t i = 0; i < writes.size(); ++i) write(writes[i].slot, made[results.size() + i], writes[i].at, writes[i].by);
+}
+
+// --- loops ---
+
+namespace {
+
+std::int64_t rows_in(const char* name, const std::vector<Tensor*>& elements, Location at) {
+  std::int64_t rows = kUnknown;
+  for (const Tensor* element : elements) {
+    if (element->rank() == 0)
+      throw ShapeError(name, "an element is the scalar " + element->spec().str() + "; elements have rows, so they need a first axis.", at);
+    const std::int64_t own = element->shape()[0];
+    if (rows != kUnknown && own != kUnknown && own != rows)
+      throw ShapeError(name, format("the elements have {} and {} rows; they must have the same number.", rows, own), at);
+    if (own != kUnknown) rows = own;
+  }
+  return rows;
+}
+
+// One trace of a body. Carried Specs that turn out too narrow are widened, and the next try begins.
+class LoopTracing {
+ public:
+  LoopTracing(LoopProgram& program, LoopForm form, Location at) : program_(program), form_(form), at_(at) {
+    const Argument tree = program.reset(), elements = program.elements();
+    for (const Tensor* tensor : tensors_of(form.name, tree, at)) first_.push_back(*tensor), specs_.push_back(tensor->spec());
+    for (const Tensor* tensor : tensors_of(form.name, elements, at)) elements_.push_back(*tensor);
+    if (form.conditional) {
+      go_ = program.go();
+      require_condition(form.name, go_, at);
+    }
+  }
+
+  void run() {
+    while (!attempt()) {
+    }
+    finish();
+  }
+
+ private:
+  bool attempt() {
+    part_ = std::make_unique<BodyTracing>(form_.name, at_);
+    for (const auto& [slot, spec] : slot_specs_) part_->expect(slot, spec);
+    const std::vector<Tensor*> places = tensors_of(form_.name, program_.reset(), at_);
+    inputs_.clear();
+    outputs_.clear();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      *places[i] = part_->input(specs_[i]);
+      inputs_.push_back({part_->value_of(*places[i]), specs_[i]});
+    }
+    std::vector<BodyTracing::Input> rows;
+    for (Tensor* const row : tensors_of(form_.name, program_.element(), at_)) {
+      const Spec spec = row_of(row->spec());
+      *row = part_->input(spec);
+      rows.push_back({part_->value_of(*row), spec});
+    }
+    std::optional<ValueId> go;
+    std::vector<ValueId> made;
+    bool settled = true;
+    part_->run([&] {
+      rows_ = program_.step();
+      settled = widen();
+      if (form_.conditional) {
+        const Tensor next = program_.go();
+        require_condition(form_.name, next, at_);
+        go = part_->value_of(next);
+      }
+      for (const Tensor* tensor : tensors_of(form_.name, rows_, at_)) made.push_back(part_->value_of(*tensor));
+    });
+    writes_ = part_->writes();
+    settled = carry_variables() && settled;
+    inputs_.insert(inputs_.end(), rows.begin(), rows.end());
+    if (go) outputs_.push_back(*go);
+    outputs_.insert(outputs_.end(), made.begin(), made.end());
+    return settled;
+  }
+
+  // The carried value after a turn against that before.
+  bool widen() {
+    bool settled = true;
+    const Argument now = program_.state();
+    const std::vector<Tensor*> next = tensors_of(form_.name, now, at_);
+    if (next.size() != specs_.size()) throw TraceError(form_.name, "a turn changes the structure of the carried value; it must stay the same.", at_);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const Spec& spec = next[i]->spec();
+      const std::string change = format("a turn changes carried value {} from {} to {}", i, specs_[i].str(), spec.str());
+      if (spec.dtype != specs_[i].dtype) throw DtypeError(form_.name, change + "; the dtype must stay the same, cast it.", at_);
+      if (spec.shape.rank() != specs_[i].shape.rank()) throw ShapeError(form_.name, change + "; the rank must stay the same.", at_);
+      settled = merge(specs_[i], spec) && settled;
+      outputs_.push_back(part_->value_of(*next[i]));
+    }
+    return settled;
+  }
+
+  bool carry_variables() {
+    bool settled = true;
+    for (const BodyTracing::Write& write : writes_) {
+      outputs_.push_back(part_->value_of(write.value));
+      ValueId inside = BodyTracing::kNew;
+      Tensor outside;
+      for (const BodyTracing::Capture& capture : part_->captures())
+        if (capture.slot == write.slot) inside = capture.inside, outside = capture.outside;
+      if (!outside.defined()) outside = Variable(write.slot).value(at_);
+      auto known = std::find_if(slot_specs_.begin(), slot_specs_.end(), [&](const auto& each) { return each.first == write.slot; });
+      if (known == slot_specs_.end()) known = slot_specs_.insert(known, {write.slot, outside.spec()});
+      Spec& spec = known->second;
+      inputs_.push_back({inside, spec});
+      settled = merge(spec, write.value.spec()) && settled;
+      carried_slots_.push_back(std::move(outside));
+    }
+    if (!settled) carried_slots_.clear();
+    return settled;
+  }
+
+  static bool merge(Spec& before, const Spec& after) {
+    Spec wider = merge_specs(before, after);
+    const bool same = wider == before;
+    before = std::move(wider);
+    return same;
+  }
+
+  void finish() {
+    std::vector<SlotRef> slots;
+    for (const BodyTracing::Write& write : writes_) slots.push_back(write.slot);
+    Captures captures(slots);
+    captures.add(*part_);
+    captures.inputs_of(*part_, inputs_);
+    const std::size_t carried = first_.size() + slots.size();
+    Region region{.bodies = {}, .carried = carried, .elements = elements_.size(), .conditional = form_.conditional, .reverse = form_.reverse};
+    region.bodies.push_back(part_->finish(inputs_, outputs_));
+    std::vector<Tensor> inputs;
+    if (form_.conditional) inputs.push_back(go_);
+    inputs.insert(inputs.end(), first_.begin(), first_.end());
+    inputs.insert(inputs.end(), carried_slots_.begin(), carried_slots_.end());
+    inputs.insert(inputs.end(), elements_.begin(), elements_.end());
+    captures.append_to(inputs);
+    const Tensors made = apply_region(loop_row(), inputs, std::move(region), at_);
+    const std::vector<Tensor*> last = tensors_of(form_.name, program_.state(), at_), rows = tensors_of(form_.name, rows_, at_);
+    for (std::size_t i = 0; i < last.size(); ++i) *last[i] = made[i];
+    for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = made[carried + i];
+    for (std::size_t i = 0; i < writes_.size(); ++i) write(writes_[i].slot, made[first_.size() + i], writes_[i].at, writes_[i].by);
+  }
+
+  LoopProgram& program_;
+  const LoopForm form_;
+  const Location at_;
+  std::vector<Tensor> first_, elements_;
+  std::vector<Spec> specs_;  // of the carried value
+  Tensor go_;
+  std::unique_ptr<BodyTracing> part_;
+  std::vector<BodyTracing::Input> inputs_;
+  std::vector<ValueId> outputs_;
+  Argument rows_{nullptr, nullptr, false};
+  std::vector<BodyTracing::Write> writes_;
+  std::vector<std::pair<SlotRef, Spec>> slot_specs_;
+  std::vector<Tensor> carried_slots_;  // what the Variables are before the loop
+};
+
+}  // namespace
+
+void trace_loop(LoopProgram& program, LoopForm form, Location at) { LoopTracing(program, form, at).run(); }
+
+void run_loop(LoopProgram& program, LoopForm form, Location at) {
+  const std::vector<Tensor*> wholes = tensors_of(form.name, program.elements(), at);
+  const std::int64_t turns = rows_in(form.name, wholes, at);
+  if (!form.conditional && wholes.empty()) throw ValueError(form.name, "elements hold no Tensor; give at least one.", at);
+  if (tracing() || turns == 0) return trace_loop(program, form, at);
+  std::vector<std::vector<Tensor>> rows;
+  program.reset();
+  Argument made{nullptr, nullptr, false};
+  for (std::int64_t turn = 0; turn != turns; ++turn) {
+    if (form.conditional) {
+      const Tensor go = program.go();
+      require_condition(form.name, go, at);
+      if (!static_cast<bool>(go)) break;
+    }
+    const std::int64_t at_row = form.reverse ? turns - 1 - turn : turn;
+    const std::vector<Tensor*> places = tensors_of(form.name, program.element(), at);
+    for (std::size_t i = 0; i < places.size(); ++i) *places[i] = (*wholes[i])[at_row];
+    made = program.step();
+    const std::vector<Tensor*> now = tensors_of(form.name, made, at);
+    rows.resize(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i) rows[i].push_back(*now[i]);
+  }
+  const std::vector<Tensor*> results = tensors_of(form.name, made, at);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (form.reverse) std::reverse(rows[i].begin(), rows[i].end());
+    *results[i] = stack(rows[i], {}, at);
+  }
+}
+
+}  // namespace weft::inline v0::detail

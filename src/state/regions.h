@@ -1,0 +1,19 @@
+// The rows of calls that run graphs (graph/region.h says what they mean). They are not in the table: programs reach them only through
+// Functions and through cond, switch_case, while_loop, scan, map and fold.
+#pragma once
+
+#include "graph/region.h"
+
+namespace weft::inline v0 {
+
+const Op& call_row();
+const Op& switch_row();
+const Op& loop_row();
+
+/// Calls one of them. Returns all results.
+Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Location at);
+
+/// The outputs of a graph for these inputs. Tapes record one call, whose gradient is derived once; a trace takes over the graph's own calls.
+std::vector<Tensor> call_graph(const Runner& body, std::span<Tensor> inputs, Location at);
+
+}  // namespace weft::inline v0
