@@ -313,7 +313,7 @@ class Maker {
       for (const Attr& other : others)
         if (other.index() != base_->attrs[a].index()) with_attr(a, other);
     std::vector<Attr> more = base_->attrs;
-    more.push_back(std::int64_t{1});
+    more.emplace_back(std::int64_t{1});
     add("one attribute too many", base_->inputs, more);
     if (!op_.attrs.empty()) add("one attribute too few", base_->inputs, {base_->attrs.begin(), base_->attrs.end() - 1});
     Tensors inputs = base_->inputs;

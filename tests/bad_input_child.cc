@@ -46,6 +46,8 @@ std::string class_of(const Error& error) {
   if (dynamic_cast<const IndexError*>(&error)) return "IndexError";
   if (dynamic_cast<const ValueError*>(&error)) return "ValueError";
   if (dynamic_cast<const OutOfMemoryError*>(&error)) return "OutOfMemoryError";
+  if (dynamic_cast<const CheckError*>(&error)) return "CheckError";
+  if (dynamic_cast<const NumericError*>(&error)) return "NumericError";
   throw Wrong{std::string("an error of a class that ops do not throw: ") + error.what()};
 }
 

@@ -183,6 +183,7 @@ class Binding {
       case AttrKind::kText:
         if (text) return *text;
         return {};
+      case AttrKind::kRegion: return {};
       case AttrKind::kChoice: return choice(def, value);
       case AttrKind::kList:
       case AttrKind::kAxes:

@@ -41,6 +41,7 @@ std::string type_of(const AttrDef& def) {
     case AttrKind::kPairs: return "Pairs";
     case AttrKind::kChoice: return def.type;
     case AttrKind::kText: return "std::string";
+    case AttrKind::kRegion: break;  // no row of the table has one
   }
   return "";
 }

@@ -53,6 +53,7 @@ struct FunctionOptions {
   bool strict = false;                  ///< a Tensor that would be frozen is refused, also one made from a list; numbers are not
   bool no_retrace = false;              ///< a second trace is refused
   bool reduce_retracing = false;        ///< a second shape makes a trace in which the sizes that differ are unknown
+  bool check_numerics = false;          ///< each op looks at what it made: NaN or infinity is a NumericError that names it. For finding faults: slow
   bool run_eagerly = false;             ///< the body runs at each call, as a block of `atomically`
   int max_traces = 64;                  ///< the one that was used longest ago is forgotten
 };

@@ -91,7 +91,7 @@ void Plan::infer_all(std::span<const Spec> inputs) {
     } catch (...) {
       rethrow_in_name_of(*node.op, node.at);
     }
-    ways_.push_back(!known ? Way::kDynamic : node.op->is(kView) ? Way::kView : is_pointwise(*node.op) ? Way::kPointwise : Way::kCall);
+    ways_.push_back(!known ? Way::kDynamic : node.op->is(kView) && node.op->validate == nullptr ? Way::kView : is_pointwise(*node.op) ? Way::kPointwise : Way::kCall);
     if (ways_.back() == Way::kView) values_[node.first].root = values_[node.inputs[0]].root;
   }
 }

@@ -128,6 +128,7 @@ void Plan::run_call(std::uint32_t n, Frame& frame) const {
   // As an eager call; what it makes goes to its place. Kernels on 16-bit floats are such, pointwise rows that look at data first, and calls
   // on values whose shape no plan knows.
   Tensors results;
+  if (op.is(kView)) inputs[0] = with_own_memory(inputs[0]);
   apply_eagerly({op, inputs, node.attrs, node.at}, results);
   for (std::uint32_t i = 0; i < node.count; ++i) {
     const ValueId id = node.first + i;

@@ -31,8 +31,15 @@ std::vector<Op> activation() {
        .tf = "tf.nn.relu(features=x)",
        .inputs = {"x"},
        .tile = lanes<1, Numbers>([](auto x) { return x < decltype(x)(0) ? decltype(x)(0) : x; }),
-       .grad = [](const Backward& b) -> Grads { return {where(b.x() > 0, b.dy(), zeros_like(b.dy()))}; },
+       .grad = [](const Backward& b) -> Grads { return {relu_backward(b.x(), b.dy())}; },
        .samples = {{{f32({3, 4}).range(0.1, 2)}}, {{f32({5}).range(-2, -0.1)}}, {{i32({4})}}}},
+
+      {.name = "relu_backward",
+       .doc = "dy where x is above 0, else 0: the gradient of relu.",
+       .inputs = {"x", "dy"},
+       .tile = lanes<2, Numbers>([](auto x, auto dy) { return x > decltype(x)(0) ? dy : decltype(x)(0); }),
+       .grad = [](const Backward& b) -> Grads { return {Grad(), relu_backward(b.x(0), b.dy())}; },
+       .samples = {{{f32({3, 4}).range(0.1, 2), f32({3, 4})}}, {{f32({5}).range(-2, -0.1), f32({})}}, {{i32({4}), i32({4})}}}},
 
       {.name = "relu6",
        .doc = "Elementwise min(max(x, 0), 6); NaN stays NaN. Its gradient at 0 and 6 is 0.",

@@ -1,4 +1,8 @@
 // Comparisons, logic and bits.
+#include <algorithm>
+#include <cmath>
+
+#include "base/convert.h"
 #include "core/strides.h"
 #include "ops/families.h"
 #include "ops/row.h"
@@ -33,6 +37,35 @@ void select(KernelCall& call) {
   const kernels::TileFn fn = size == 1 ? select_lanes<std::uint8_t> : size == 2 ? select_lanes<std::uint16_t>
                            : size == 4 ? select_lanes<std::uint32_t> : select_lanes<std::uint64_t>;
   kernels::run_tile(fn, inputs, 3, {call.out<void>(), size, kernels::Half::kNo}, shape.begin(), shape.rank());
+}
+
+void require_true(const KernelCall& call) {
+  const bool* const holds = call.in<bool>(0);
+  const std::int64_t size = call.inputs[0].size(), fails = size - std::count(holds, holds + size, true);
+  if (fails == 0) return;
+  const std::string& message = call.text("message");
+  throw CheckError(call.op.name, (message.empty() ? "the check does not hold" : message) +
+                                     (size == 1 ? "" : " (" + std::to_string(fails) + " of " + std::to_string(size) + " elements)") + ".", call.at);
+}
+
+void require_finite(const KernelCall& call) {
+  const std::int64_t size = call.inputs[0].size();
+  std::int64_t nans = 0, infinite = 0, first = -1;
+  with_element(call.dtype(), [&](auto* tag) {
+    using T = std::remove_pointer_t<decltype(tag)>;
+    const T* const x = call.in<T>(0);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const double value = convert<double>(x[i]);
+      if (std::isfinite(value)) continue;
+      if (first < 0) first = i;
+      std::isnan(value) ? ++nans : ++infinite;
+    }
+  });
+  if (first < 0) return;
+  const std::string& message = call.text("message");
+  throw NumericError(call.op.name, (message.empty() ? "x" : message) + " " + call.inputs[0].spec().str() + " has " + std::to_string(nans) + " NaN and " +
+                                       std::to_string(infinite) + " infinite elements, the first at position " + std::to_string(first) +
+                                       "; look at what went into it.", call.at);
 }
 
 }  // namespace
@@ -118,6 +151,28 @@ std::vector<Op> compare() {
        .tile = lanes<1, Booleans>([](bool x) { return !x; }),
        .traits = kNoGradient,
        .samples = {{{boolean({4})}}}},
+
+      {.name = "check",
+       .doc = "`holds`, if all of its elements are true; otherwise a CheckError with the message.",
+       .inputs = {"holds:bool"},
+       .attrs = {attr::text("message")},
+       .infer = infer::same,
+       .validate = require_true,
+       .traits = kView | kNoGradient,
+       .samples = {{{boolean({2, 3}).exactly({1, 1, 1, 1, 1, 1})}, {{"message", "must hold"}}}, {{boolean({}).exactly({1})}, {{"message", ""}}}}},
+
+      {.name = "check_numerics",
+       .doc = "x, if all of its elements are finite; otherwise a NumericError with the message, which says how many are NaN or infinite and where the "
+              "first one is.",
+       .tf = "tf.debugging.check_numerics(x, message)",
+       .inputs = {"x"},
+       .attrs = {attr::text("message")},
+       .dtypes = kFloats,
+       .infer = infer::same,
+       .validate = require_finite,
+       .grad = [](const Backward& b) -> Grads { return {b.dy()}; },
+       .traits = kView,
+       .samples = {{{f32({2, 3})}, {{"message", "loss"}}}}},
 
       {.name = "bitwise_and",
        .doc = "Elementwise and of the bits, broadcasting.",

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "graph/guard.h"
 #include "graph/passes.h"
 #include "graph/tracer.h"
+#include "ops/table.h"
 #include "state/function_core.h"
 #include <weft/print.h>
 
@@ -274,6 +276,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   verify(graph_, "tracing");
 #endif
   FunctionReport::Trace report = first_report();
+  if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
   const std::vector<bool> kept = optimize(graph_, symbols_.size());
   auto trace = std::make_shared<FunctionTrace>(std::move(graph_));
   for (std::size_t i = 0; i < reads_.size(); ++i)

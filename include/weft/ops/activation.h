@@ -8,6 +8,7 @@
 namespace weft::inline v0 {
 
 WEFT_API Tensor relu(Tensor x, Location at = Location::here());  ///< Elementwise max(x, 0); NaN stays NaN. Its gradient at 0 is 0.
+WEFT_API Tensor relu_backward(Tensor x, Tensor dy, Location at = Location::here());  ///< dy where x is above 0, else 0: the gradient of relu.
 WEFT_API Tensor relu6(Tensor x, Location at = Location::here());  ///< Elementwise min(max(x, 0), 6); NaN stays NaN. Its gradient at 0 and 6 is 0.
 struct LeakyReluOptions { double alpha = 0.2; };
 WEFT_API Tensor leaky_relu(Tensor x, LeakyReluOptions options = {}, Location at = Location::here());  ///< Elementwise x, and alpha x below 0.

@@ -72,6 +72,8 @@ const char* const kGeneratedNames[] = {
     "logical_or",
     "logical_xor",
     "logical_not",
+    "check",
+    "check_numerics",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
@@ -83,6 +85,7 @@ const char* const kGeneratedNames[] = {
     "is_finite",
     "where",
     "relu",
+    "relu_backward",
     "relu6",
     "leaky_relu",
     "elu",
@@ -279,6 +282,6 @@ const char* const kGeneratedNames[] = {
     "ftrl_update",
     "lion_update",
     nullptr};
-const std::size_t kGeneratedCount = 274;
+const std::size_t kGeneratedCount = 277;
 
 }  // namespace weft::inline v0

@@ -1,0 +1,53 @@
+#include "graph/guard.h"
+
+#include "graph/region.h"
+
+namespace weft::inline v0 {
+namespace {
+
+std::vector<Attr> guarded(const std::vector<Attr>& attrs, const Op& check) {
+  std::vector<Attr> result = attrs;
+  for (Attr& attr : result) {
+    const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr);
+    if (region == nullptr) continue;
+    Region fresh = **region;
+    for (std::shared_ptr<const Runner>& body : fresh.bodies) {
+      Graph graph = body->graph();
+      guard_numerics(graph, check);
+      body = std::make_shared<const Runner>(std::move(graph));
+    }
+    attr = std::make_shared<const Region>(std::move(fresh));
+  }
+  return result;
+}
+
+}  // namespace
+
+void guard_numerics(Graph& graph, const Op& check) {
+  Graph made;
+  std::vector<ValueId> now(graph.values.size());
+  for (ValueId id : graph.inputs) now[id] = made.add_input(graph.values[id].spec, graph.values[id].made_at);
+  for (std::size_t id = 0; id < graph.values.size(); ++id)
+    if (const GraphValue& value = graph.values[id]; value.kind == GraphValue::Kind::kConstant) {
+      const GraphConstant& constant = graph.constants[value.from];
+      now[id] = made.add_constant(constant.value, constant.used_by, constant.at);
+    }
+  for (const GraphNode& node : graph.nodes) {
+    SmallVector<ValueId, 4> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(now[id]);
+    Specs specs;
+    for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(graph.values[node.first + i].spec);
+    const ValueId first = made.add_node(*node.op, guarded(node.attrs, check), inputs, specs, node.at);
+    for (std::uint32_t i = 0; i < node.count; ++i) {
+      now[node.first + i] = first + i;
+      if (!is_floating(specs[i].dtype)) continue;
+      const Attr message[] = {std::string("the result of ") + node.op->name};
+      const ValueId result = first + i;
+      now[node.first + i] = made.add_node(check, message, {&result, 1}, {specs[i]}, node.at);
+    }
+  }
+  for (ValueId id : graph.outputs) made.outputs.push_back(now[id]);
+  graph = std::move(made);
+}
+
+}  // namespace weft::inline v0
