@@ -56,7 +56,7 @@ struct FunctionTrace {
   std::vector<DType> dtypes;     // of the arguments' Tensors
   bool own_gradients = false;    // the body gives gradients of its own, which a tape around a call can only see by running it
   bool exact = false;            // no size in kind.shapes is unknown
-  bool at_once = false;          // the arguments are Tensors, the result is a Tensor or nothing: kind.shapes and dtypes say all
+  bool at_once = false;          // of a body of Tensors that returns one or nothing: no handle was empty, so kind.shapes and dtypes say all
   std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
   std::vector<Variable> pinned;  // if not empty, the Variables that must be passed: the body has looked at which they are
   FunctionReport::Trace report;

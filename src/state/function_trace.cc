@@ -101,10 +101,6 @@ class Tracing final : public SlotSymbols {
   void require_unchanged(const Places& now) const;
   void find_replaced(const Places& now);
   FunctionReport::Trace first_report() const;
-  bool only_tensors() const {
-    return std::all_of(call_.arguments.begin(), call_.arguments.end(), [](const Argument& argument) { return argument.walk == kWalk<Tensor>; }) &&
-           symbols_.size() == call_.arguments.size();
-  }
   SlotUse use_of(const SlotRef& slot) const;
   std::ptrdiff_t argument_of(const SlotRef& slot) const;
 
@@ -290,7 +286,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   trace->own_gradients = own_gradients_;
   for (const Tensor& symbol : symbols_) trace->dtypes.push_back(symbol.dtype());
   trace->exact = std::all_of(kind_.shapes.begin(), kind_.shapes.end(), [](const Shape& shape) { return shape.known(); });
-  trace->at_once = call_.leaves.variables.empty() && trace->replaced.empty() && only_tensors() && trace->result_variables.empty();
+  trace->at_once = call_.leaves.variables.empty() && trace->replaced.empty() && symbols_.size() == call_.arguments.size() && trace->result_variables.empty();
   if (call_.leaves.variables.empty()) {
     for (const SlotUse& use : trace->reads) trace->read_slots.push_back(use.captured->slot());
     for (const SlotUse& use : trace->writes) trace->written_slots.push_back(use.captured->slot());
