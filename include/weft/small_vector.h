@@ -1,6 +1,7 @@
 // A vector whose first N elements live inside the object.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +20,10 @@ template <class T, std::size_t N>
 class SmallVector {
  public:
   SmallVector() = default;
-  explicit SmallVector(std::size_t count, const T& value = T()) {
+  explicit SmallVector(std::size_t count) {
+    construct([&] { resize(count); });
+  }
+  SmallVector(std::size_t count, const T& value) {
     construct([&] { resize(count, value); });
   }
   SmallVector(std::initializer_list<T> list) : SmallVector(list.begin(), list.end()) {}
@@ -72,7 +76,7 @@ class SmallVector {
   T& emplace_back(A&&... args) {
     if (size_ == capacity_) {
       T value(std::forward<A>(args)...);  // before the growth: args may refer to an element
-      grow();
+      grow(capacity_ * 2);
       std::construct_at(data_ + size_, std::move(value));
     } else {
       std::construct_at(data_ + size_, std::forward<A>(args)...);
@@ -80,10 +84,18 @@ class SmallVector {
     return data_[size_++];  // counted once it is there: a constructor may throw
   }
   void push_back(T value) { emplace_back(std::move(value)); }
-  void resize(std::size_t count, const T& value = T()) {
+  void reserve(std::size_t count) {
+    if (count > capacity_) grow(std::max(static_cast<std::uint32_t>(count), capacity_ * 2));
+  }
+  void resize(std::size_t count) {
+    reserve(count);
     while (size_ > count) std::destroy_at(data_ + --size_);
-    if (size_ == count) return;
+    while (size_ < count) emplace_back();
+  }
+  void resize(std::size_t count, const T& value) {
+    if (size_ >= count) return resize(count);
     const T copy(value);  // `value` may be an element
+    reserve(count);
     while (size_ < count) emplace_back(copy);
   }
   void clear() { resize(0); }
@@ -109,8 +121,7 @@ class SmallVector {
       throw;
     }
   }
-  void grow() {
-    const std::uint32_t bigger = capacity_ * 2;
+  void grow(std::uint32_t bigger) {
     T* fresh = std::allocator<T>().allocate(bigger);
     std::uninitialized_move_n(data_, size_, fresh);
     std::destroy_n(data_, size_);

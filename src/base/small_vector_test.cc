@@ -104,10 +104,25 @@ TEST_P(SmallVectorSizes, AppendsItsOwnElements) {
   for (const std::string& s : v) EXPECT_EQ(s, text);
 }
 
+TEST_P(SmallVectorSizes, StaysWhereItIsWithinItsRoom) {
+  Small v = make(GetParam());
+  const std::size_t room = v.size() + 20;
+  v.reserve(room);
+  const Counted* const first = v.data();
+  while (v.size() < room) v.emplace_back(1);
+  EXPECT_EQ(v.data(), first);
+  for (int i = 0; i < GetParam(); ++i) EXPECT_EQ(v[static_cast<std::size_t>(i)].value, i);
+  v.reserve(1);
+  EXPECT_EQ(v.size(), room);
+}
+
 TEST(SmallVector, HoldsMoveOnlyAndAligned) {
   SmallVector<std::unique_ptr<int>, 1> owners;
   for (int i = 0; i < 4; ++i) owners.emplace_back(std::make_unique<int>(i));
   EXPECT_EQ(*owners[3], 3);
+  owners.resize(6);
+  EXPECT_EQ(*owners[3], 3);
+  EXPECT_EQ(owners[5], nullptr);
   struct alignas(64) Wide {
     double x = 1;
   };
