@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <set>
 
 #include "base/convert.h"
 #include "core/strides.h"
@@ -20,41 +21,52 @@ std::size_t room_for(const Spec& spec) { return (static_cast<std::size_t>(bytes_
 
 bool is_pointwise(const Op& op) { return static_cast<bool>(op.tile) && op.validate == nullptr; }
 
-// Places in the arena that nobody uses, by offset.
+// Places in the arena that nobody uses.
 class FreePlaces {
  public:
+  // The smallest one that is large enough, of those the first.
   std::size_t take(std::size_t bytes, std::size_t& end) {
     if (bytes == 0) return 0;
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it)
-      if (it->second >= bytes && (best == free_.end() || it->second < best->second)) best = it;
-    if (best == free_.end()) {
+    const auto best = by_size_.lower_bound({bytes, 0});
+    if (best == by_size_.end()) {
       const std::size_t at = end;
       end += bytes;
       return at;
     }
-    const auto [at, room] = *best;
-    free_.erase(best);
-    if (room > bytes) free_.emplace(at + bytes, room - bytes);
+    const auto [room, at] = *best;
+    remove(by_offset_.find(at));
+    if (room > bytes) add(at + bytes, room - bytes);
     return at;
   }
   void give(std::size_t at, std::size_t bytes) {
     if (bytes == 0) return;
-    auto next = free_.lower_bound(at);
-    if (next != free_.end() && at + bytes == next->first) {
+    auto next = by_offset_.lower_bound(at);
+    if (next != by_offset_.end() && at + bytes == next->first) {
       bytes += next->second;
-      next = free_.erase(next);
+      next = remove(next);
     }
-    if (next != free_.begin())
+    if (next != by_offset_.begin())
       if (const auto before = std::prev(next); before->first + before->second == at) {
-        before->second += bytes;
-        return;
+        at = before->first;
+        bytes += before->second;
+        remove(before);
       }
-    free_.emplace(at, bytes);
+    add(at, bytes);
   }
 
  private:
-  std::map<std::size_t, std::size_t> free_;
+  using Offsets = std::map<std::size_t, std::size_t>;
+  void add(std::size_t at, std::size_t bytes) {
+    by_offset_.emplace(at, bytes);
+    by_size_.emplace(bytes, at);
+  }
+  Offsets::iterator remove(Offsets::iterator place) {
+    by_size_.erase({place->second, place->first});
+    return by_offset_.erase(place);
+  }
+
+  Offsets by_offset_;
+  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // the same places
 };
 
 }  // namespace
