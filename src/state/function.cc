@@ -43,11 +43,9 @@ bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
       if (trace.pinned[i].slot() != leaves.variables[i]->slot()) return false;
     return true;
   }
-  const auto apart = [&](const SlotUse& use) {
-    if (use.argument >= 0) return true;
-    return std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) { return v->slot() == use.captured->slot(); });
-  };
-  return std::all_of(trace.reads.begin(), trace.reads.end(), apart) && std::all_of(trace.writes.begin(), trace.writes.end(), apart);
+  return trace.captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
+    return std::binary_search(trace.captured.begin(), trace.captured.end(), v->slot().get());
+  });
 }
 
 std::size_t unknown_sizes(const CallKind& kind) {
@@ -173,12 +171,11 @@ std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variab
   return slots;
 }
 
-// What is written leaves at the end of the outputs.
-std::vector<Tensor> run_with(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Tensor> seen, Location at) {
-  SmallVector<Tensor, 8> inputs;
-  for (const Tensor* tensor : tensors) inputs.push_back(*tensor);
-  for (Tensor& value : seen) inputs.push_back(std::move(value));
-  return call_graph(trace.runner, inputs, at);
+// What the graph reads: the arguments, then room for what is seen of Variables.
+SmallVector<Tensor, 8> inputs_for(std::span<Tensor* const> tensors, std::size_t reads) {
+  SmallVector<Tensor, 8> inputs(tensors.size() + reads);
+  for (std::size_t i = 0; i < tensors.size(); ++i) inputs[i] = *tensors[i];
+  return inputs;
 }
 
 }  // namespace
@@ -202,7 +199,9 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
   if (writes.size() == 1 && (reads.empty() || (reads.size() == 1 && reads[0] == writes[0])) && Transaction::current() == nullptr && top == nullptr) {
     std::vector<Tensor> outputs;
     update(writes[0], [&](Tensor old) {
-      outputs = run_with(trace, tensors, {&old, reads.size()}, at);
+      SmallVector<Tensor, 8> inputs = inputs_for(tensors, reads.size());
+      if (!reads.empty()) inputs.back() = std::move(old);
+      outputs = call_graph(trace.runner, inputs, at);
       Tensor fresh = std::move(outputs.back());
       outputs.pop_back();
       return fresh;
@@ -211,12 +210,14 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
   }
   std::optional<WriteTransaction> transaction;
   if (!writes.empty()) transaction.emplace(writes, reads, at, kBy);
-  SmallVector<Tensor, 8> seen(reads.size());
-  read_together(reads, seen);
+  SmallVector<Tensor, 8> inputs = inputs_for(tensors, reads.size());
+  const std::span<Tensor> seen(inputs.begin() + tensors.size(), reads.size());
+  if (variables.empty() && Transaction::current() == nullptr) read_published(trace.read_order, reads, seen);
+  else read_together(reads, seen);
   if (top != nullptr)
     for (std::size_t i = 0; i < reads.size(); ++i)
       seen[i] = top->read(reads[i]->id, variable_of(trace.reads[i], variables), std::move(seen[i]), at);
-  std::vector<Tensor> outputs = run_with(trace, tensors, seen, at);
+  std::vector<Tensor> outputs = call_graph(trace.runner, inputs, at);
   if (transaction) {
     const std::size_t first = outputs.size() - writes.size();
     for (std::size_t i = 0; i < writes.size(); ++i) {

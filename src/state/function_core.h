@@ -58,6 +58,8 @@ struct FunctionTrace {
   bool exact = false;            // no size in kind.shapes is unknown
   bool at_once = false;          // of a body of Tensors that returns one or nothing: no handle was empty, so kind.shapes and dtypes say all
   std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
+  std::vector<Slot*> read_order;                   // then, those read, by id
+  std::vector<const Slot*> captured;  // of reads and writes, by address
   std::vector<Variable> pinned;  // if not empty, the Variables that must be passed: the body has looked at which they are
   FunctionReport::Trace report;
   std::atomic<std::uint64_t> calls{0}, last_call{0};

@@ -1,6 +1,7 @@
 // Tracing a Function: one run of its body on symbols.
 #include <algorithm>
 #include <chrono>
+#include <unordered_map>
 
 #include "graph/guard.h"
 #include "graph/passes.h"
@@ -58,11 +59,15 @@ class Tracing final : public SlotSymbols {
   Tracing(FunctionCallState& call, const CallKind& kind, bool pinned) : call_(call), kind_(kind), pinned_(pinned), tracer_(graph_) {
     if (call.core.options.strict) tracer_.refuse_constants();
     transaction_.symbols = this;
+    for (const LeafNote& note : notes_)
+      if (note.variable != nullptr) titles_.try_emplace(note.variable->slot().get(), &note);
+    for (const Variable* variable : call.leaves.variables) passed_.emplace(variable->slot().get(), passed_.size());
     if (pinned) return;
     for (const Variable* variable : call.leaves.variables) {
       const Slot& passed = *variable->slot();
       const auto slot = std::make_shared<Slot>(read_latest(*variable->slot()), passed.declared, passed.options, passed.made_at);
       slot->role = Slot::Role::kStandsIn;
+      stands_in_.emplace(slot.get(), stand_ins_.size());
       stand_ins_.push_back(slot);
     }
   }
@@ -103,6 +108,7 @@ class Tracing final : public SlotSymbols {
   FunctionReport::Trace first_report() const;
   SlotUse use_of(const SlotRef& slot) const;
   std::ptrdiff_t argument_of(const SlotRef& slot) const;
+  bool is_passed(const SlotRef& slot) const { return passed_.contains(slot.get()); }
 
   FunctionCallState& call_;
   const CallKind& kind_;
@@ -114,6 +120,8 @@ class Tracing final : public SlotSymbols {
   std::span<const Argument> copies_;
   std::vector<Tensor> symbols_;      // of the arguments' Tensors
   std::vector<SlotRef> stand_ins_;   // for the call's Variables, in their order
+  std::unordered_map<const Slot*, std::size_t> passed_, stands_in_;  // which of the call's Variables a slot is, or stands in for
+  std::unordered_map<const Slot*, const LeafNote*> titles_;          // of those passed, where they were met first
   std::vector<SlotRef> given_;       // what the Variables in the copies are, one by one
   std::vector<SlotRef> reads_;
   bool shared_variables_ = false;    // some lie behind pointers, where nothing can stand in
@@ -144,7 +152,6 @@ void Tracing::begin(std::span<const Argument> copies) {
     symbols_.push_back(tracer_.input({copy.tensors[i]->dtype(), kind_.shapes[symbols_.size()]}, call_.at));
     *copy.tensors[i] = symbols_.back();
   }
-  const auto& all = call_.leaves.variables;
   for (std::size_t i = 0; i < copy.variables.size(); ++i) {
     given_.push_back(original.variables[i]->slot());
     if (pinned_) continue;
@@ -152,8 +159,7 @@ void Tracing::begin(std::span<const Argument> copies) {
       shared_variables_ = true;
       continue;
     }
-    const auto which = std::find_if(all.begin(), all.end(), [&](const Variable* v) { return v->slot() == given_[i]; });
-    given_[i] = stand_ins_[static_cast<std::size_t>(which - all.begin())];
+    given_[i] = stand_ins_[passed_.at(given_[i].get())];
     *copy.variables[i] = Variable(given_[i]);
   }
 }
@@ -168,8 +174,8 @@ SlotRef Tracing::made(SlotRef slot) {
 }
 
 std::ptrdiff_t Tracing::argument_of(const SlotRef& slot) const {
-  const auto found = std::find(stand_ins_.begin(), stand_ins_.end(), slot);
-  return found == stand_ins_.end() ? -1 : found - stand_ins_.begin();
+  const auto found = stands_in_.find(slot.get());
+  return found == stands_in_.end() ? -1 : static_cast<std::ptrdiff_t>(found->second);
 }
 
 void Tracing::require_unchanged(const Places& now) const {
@@ -229,23 +235,16 @@ bool Tracing::looks_at_identity() const {
   if (shared_variables_) return true;
   for (const SlotRef& slot : stand_ins_)
     if (slot->identity_asked) return true;
-  const auto passed = [&](const SlotRef& slot) {
-    return std::any_of(call_.leaves.variables.begin(), call_.leaves.variables.end(), [&](const Variable* v) { return v->slot() == slot; });
-  };
-  bool aliases = std::any_of(reads_.begin(), reads_.end(), passed);
-  transaction_.each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) { aliases = aliases || passed(slot); });
+  bool aliases = std::any_of(reads_.begin(), reads_.end(), [&](const SlotRef& slot) { return is_passed(slot); });
+  transaction_.each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) { aliases = aliases || is_passed(slot); });
   return aliases;
 }
 
 SlotUse Tracing::use_of(const SlotRef& slot) const {
   const std::ptrdiff_t argument = argument_of(slot);
   const SlotRef& passed = argument < 0 ? slot : call_.leaves.variables[static_cast<std::size_t>(argument)]->slot();
-  std::string title = slot->title();
-  for (const LeafNote& note : notes_)
-    if (note.variable != nullptr && note.variable->slot() == passed) {
-      title = call_.core.path_of(note);
-      break;
-    }
+  const auto note = titles_.find(passed.get());
+  std::string title = note != titles_.end() ? call_.core.path_of(*note->second) : slot->title();
   if (argument >= 0) return {argument, std::nullopt, std::move(title)};
   return {-1, Variable(slot), std::move(title)};
 }
@@ -290,9 +289,15 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   if (call_.leaves.variables.empty()) {
     for (const SlotUse& use : trace->reads) trace->read_slots.push_back(use.captured->slot());
     for (const SlotUse& use : trace->writes) trace->written_slots.push_back(use.captured->slot());
+    for (const SlotRef& slot : trace->read_slots) trace->read_order.push_back(slot.get());
+    std::sort(trace->read_order.begin(), trace->read_order.end(), [](const Slot* a, const Slot* b) { return a->id < b->id; });
   }
   if (pinned_)
     for (const Variable* variable : call_.leaves.variables) trace->pinned.push_back(*variable);
+  for (const std::vector<SlotUse>* uses : {&trace->reads, &trace->writes})
+    for (const SlotUse& use : *uses)
+      if (use.argument < 0) trace->captured.push_back(use.captured->slot().get());
+  std::sort(trace->captured.begin(), trace->captured.end());
   for (const SlotUse& use : trace->reads) report.reads.push_back(use.title);
   for (const SlotUse& use : trace->writes) report.writes.push_back(use.title);
   report.ops = trace->runner.graph().nodes.size();

@@ -26,6 +26,14 @@ void publish_alone(Slot& slot, Tensor& fresh, const WriteRecord& write) {
   slot.lock.unlock();
 }
 
+// The values of slots at one moment. REQUIRES: `order` has each of them once, by id; no value is defined.
+template <class Pointer>
+void read_locked(std::span<Slot* const> order, std::span<const Pointer> slots, std::span<Tensor> values) {
+  for (Slot* slot : order) slot->lock.lock();
+  for (std::size_t i = 0; i < slots.size(); ++i) values[i] = slots[i]->read();
+  for (Slot* slot : order) slot->lock.unlock();
+}
+
 [[noreturn]] void no_memory(const Slot& slot, const char* by, Location at) {
   throw OutOfMemoryError(by, "there is no memory for the new value of " + slot.title() + "; it has not changed.", at);
 }
@@ -62,28 +70,23 @@ void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
     for (std::size_t i = 0; i < slots.size(); ++i) values[i] = t->read(slots[i], {});
     return;
   }
-  SmallVector<Slot*, 16> borrowed;
-  for (const SlotRef& slot : slots) borrowed.push_back(slot.get());
+  std::vector<Slot*> borrowed(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) borrowed[i] = slots[i].get();
   std::vector<Tensor> fresh(slots.size());  // what stands in `values` must not die under the locks
   read_published(borrowed, fresh);
   for (std::size_t i = 0; i < slots.size(); ++i) std::swap(fresh[i], values[i]);
 }
 
 void read_published(std::span<Slot* const> slots, std::span<Tensor> values) {
-  std::vector<Slot*> sorted;
-  std::span<Slot* const> order = slots;
-  if (!std::is_sorted(slots.begin(), slots.end(), by_id)) {  // trees are made in order
-    sorted.assign(slots.begin(), slots.end());
-    std::sort(sorted.begin(), sorted.end(), by_id);
-    order = sorted;
-  }
-  const auto is_first = [&](std::size_t i) { return i == 0 || order[i] != order[i - 1]; };
-  for (std::size_t i = 0; i < order.size(); ++i)
-    if (is_first(i)) order[i]->lock.lock();
-  for (std::size_t i = 0; i < slots.size(); ++i) values[i] = slots[i]->read();
-  for (std::size_t i = order.size(); i-- > 0;)
-    if (is_first(i)) order[i]->lock.unlock();
+  const auto comes_after = [](const Slot* a, const Slot* b) { return !by_id(a, b); };
+  if (std::adjacent_find(slots.begin(), slots.end(), comes_after) == slots.end()) return read_locked(slots, slots, values);  // trees are made in order
+  std::vector<Slot*> order(slots.begin(), slots.end());
+  std::sort(order.begin(), order.end(), by_id);
+  order.erase(std::unique(order.begin(), order.end()), order.end());
+  read_locked(order, slots, values);
 }
+
+void read_published(std::span<Slot* const> order, std::span<const SlotRef> slots, std::span<Tensor> values) { read_locked(order, slots, values); }
 
 void write(const SlotRef& slot, Tensor value, Location at, const char* by) {
   try {
@@ -285,10 +288,12 @@ void Transaction::give_turns() noexcept {
 bool Transaction::take_turns(std::span<Entry* const> writes) {
   turns_.reserve(turns_.size() + writes.size());
   const std::uint64_t last = turns_.empty() ? 0 : turns_.back()->id;  // beyond it, waiting is in order
-  const auto held = turns_.end();  // stays valid: there is room
+  const auto held = turns_.end();  // stays valid: there is room. Up to here they are in order
+  auto next = turns_.begin();
   for (Entry* entry : writes) {
     Slot* const slot = entry->slot.get();
-    if (std::find(turns_.begin(), held, slot) != held) continue;
+    while (next != held && by_id(*next, slot)) ++next;
+    if (next != held && *next == slot) continue;
     if (slot->id > last) slot->turn.take(slot->lock);
     else if (!slot->turn.try_take(slot->lock)) return false;
     turns_.push_back(slot);
@@ -310,11 +315,13 @@ bool Transaction::commit(bool validate_reads) {
 
   const auto lock_all = [&] { for (Entry* entry : locked) entry->slot->lock.lock(); };
   const auto unlock_all = [&] { for (Entry* entry : locked) entry->slot->lock.unlock(); };
-  lock_all();
   bool free = turns_.empty();
-  for (Entry* entry : writes) free = free && !entry->slot->turn.taken();
+  if (free) {
+    lock_all();
+    for (Entry* entry : writes) free = free && !entry->slot->turn.taken();
+    if (!free) unlock_all();
+  }
   if (!free) {  // somebody writes one of them, or turns were taken before: then all are needed
-    unlock_all();
     if (!take_turns(writes)) {
       give_turns();
       return false;

@@ -43,6 +43,8 @@ Tensor read_latest(Slot& slot);
 void read_together(std::span<const SlotRef> slots, std::span<Tensor> values);
 /// The published values of slots that live at least as long as the call. REQUIRES: as many values, all of them undefined.
 void read_published(std::span<Slot* const> slots, std::span<Tensor> values);
+/// The same. REQUIRES: `order` has each of the slots once, by id.
+void read_published(std::span<Slot* const> order, std::span<const SlotRef> slots, std::span<Tensor> values);
 
 /// Writes; `by` must live as long as the program. Throws what Slot::require_fits does.
 void write(const SlotRef& slot, Tensor value, Location at, const char* by);
