@@ -115,6 +115,74 @@ Workload assign_add(const Tensors& x) {
           }};
 }
 
+// Calls of a Function of the first input, which has been traced before.
+Workload calls(Function<Tensor(Tensor)> f, const Tensor& x) {
+  return {[f, x](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(f(x));
+          },
+          [f, x] { return results(f(x)); }};
+}
+
+Workload traced_assign_add(const Tensors& x) {
+  struct Adding {
+    explicit Adding(const Tensor& start) : total(identity(start)) {}
+    Variable total;
+    Function<void(Tensor)> add = [this](Tensor value) { total.assign_add(value); };
+  };
+  return {[adding = std::make_shared<Adding>(x[0]), one = ones({})](long count) {
+            for (long i = 0; i < count; ++i) adding->add(one);
+          },
+          [x] {
+            Adding adding(x[0]);
+            for (int i = 0; i < 800; ++i) adding.add(ones({}));
+            return results(adding.total.value());
+          }};
+}
+
+// `count` multiplications and additions, each of what the one before gave.
+Tensor chain(const Tensor& x, std::int64_t count) {
+  Tensor y = x;
+  for (std::int64_t i = 0; i < count; ++i) y = i % 2 == 0 ? y * x : y + x;
+  return y;
+}
+
+// The sum of x / count, 2 x / count and so on as a tree of `count` calls.
+Tensor tree(const Tensor& x, std::int64_t count) {
+  Tensors row;
+  for (std::int64_t i = 0; i < count / 2 + 1; ++i) row.push_back(x * (static_cast<float>(i) / static_cast<float>(count)));
+  while (row.size() > 1) {
+    Tensors above;
+    for (std::size_t i = 0; i + 1 < row.size(); i += 2) above.push_back(row[i] + row[i + 1]);
+    if (row.size() % 2 == 1) above.push_back(row.back());
+    row = std::move(above);
+  }
+  return row[0];
+}
+
+// A new Function of one scalar and its first call. The program has as many calls as the second input has elements.
+template <Tensor (*program)(const Tensor&, std::int64_t)>
+Workload first_call(const Tensors& x) {
+  const auto call = [scalar = x[0], count = x[1].size()] {
+    const Function f = [count](Tensor value) { return program(value, count); };
+    return f(scalar);
+  };
+  return {[call](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(call());
+          },
+          [call] { return results(call()); }};
+}
+
+// The first input plus all others: Variables that a Function has captured, or (the same kernels) the input itself as often.
+template <bool captured>
+Workload traced_sum(const Tensors& x) {
+  const std::vector<Variable> others(x.begin() + 1, x.end());
+  return calls([others](Tensor y) {
+    const Tensor first = y;
+    for (const Variable& other : others) y = captured ? y + other : y + first;
+    return y;
+  }, x[0]);
+}
+
 template <class Tree>
 Workload snapshots(const Tree& tree) {
   return {[tree](long count) {
@@ -201,6 +269,13 @@ const std::map<std::string, Op>& ops() {
       {"read_variable", read_variable},
       {"assign_add", assign_add<1>},
       {"assign_add_by_8_threads", assign_add<8>},
+      {"traced_assign_add", traced_assign_add},
+      {"traced_identity", [](const Tensors& x) { return calls([](Tensor y) { return y; }, x[0]); }},
+      {"traced_chain", [](const Tensors& x) { return calls([](Tensor y) { return chain(y, 10); }, x[0]); }},
+      {"traced_sum_of_variables", traced_sum<true>},
+      {"traced_sum_of_input", traced_sum<false>},
+      {"first_call_of_chain", first_call<chain>},
+      {"first_call_of_tree", first_call<tree>},
       {"snapshot_of_list", snapshot_of_list},
       {"snapshot_of_tree", snapshot_of_tree},
       {"mlp", mlp},

@@ -84,6 +84,21 @@ def state():
     yield Case("T2", "assign_add of 1 by 8 threads, f32 scalar", "assign_add_by_8_threads", (x,), Limit(), many_calls=True)
     for name, op in (("in a vector", "snapshot_of_list"), ("in 50 structs of 2 structs", "snapshot_of_tree")):
         yield Case("T2", f"snapshot of 200 Variables {name}", op, (x,) * 200, Limit(calls=200))
+    yield Case("T2", "traced assign_add of 1, f32 scalar", "traced_assign_add", (x,), Limit(), many_calls=True)
+
+
+def traced():
+    x = f32()
+    yield Case("T3", "traced identity, f32 scalar", "traced_identity", (x,), Limit(), many_calls=True)
+    yield Case("T3", "traced chain of 10 ops, f32 scalar", "traced_chain", (x,), Limit(calls=10), many_calls=True)
+    for name, op in (("200 captured Variables", "traced_sum_of_variables"), ("200 times its argument", "traced_sum_of_input")):
+        yield Case("T3", f"traced sum of {name}, f32 scalars", op, (x,) * 201, Limit(calls=200))
+
+
+def first_calls():
+    for shape in ("chain", "tree"):
+        for n in (10, 100, 1000, 10_000, 100_000):
+            yield Case("T4", f"trace, plan and first call of a {shape} of {n:,} ops", f"first_call_of_{shape}", (f32(), f32(n)), Limit(calls=n))
 
 
 def maps():
@@ -183,10 +198,10 @@ def start():
     yield Case("T18", "start and end of a program linked with it", "start", (), None)
 
 
-WORKLOADS = (eager_add, state, maps, gelu, rows, sums, optimizers, matmuls, training, convolutions, start, elementary)
+WORKLOADS = (eager_add, state, traced, first_calls, maps, gelu, rows, sums, optimizers, matmuls, training, convolutions, start, elementary)
 CASES = [case for workload in WORKLOADS for case in workload()]
 IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk, is no matter of time: see sizes in driver.py
 
 # Geometric means are given for groups, never for all.
-GROUPS = {"single calls": ("T1",), "state": ("T2",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
+GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
           "optimizers": ("T11",), "products": ("T12",), "training": ("T13",), "convolutions": ("T14",), "start": ("T18",)}

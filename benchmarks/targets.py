@@ -6,16 +6,16 @@ from dataclasses import dataclass
 class Target:
     what: str
     cases: tuple      # beginnings of names; $ is the end of one
-    measure: str      # a key of a row, the name of a peer: then ours / theirs, or the difference of two rows
+    measure: str      # a key of a row, the name of a peer: then ours / theirs, or the difference of two rows, which `cases` name in full
     least: float = 0  # what is measured is at least this, or
     most: float = 0   # at most this
     cause: str = ""   # of falling short, as measured
 
     def values(self, rows):
-        if self.measure == "what the tape adds":
+        if self.measure == "difference":
             by_name = {row["case"]: row["ours_ns"] for row in rows}
-            eager, recorded = (by_name.get(f"eager add of two f32 scalars{more}") for more in ("", ", recorded by a tape"))
-            return [recorded - eager] if eager and recorded else []
+            more, less = (by_name.get(case) for case in self.cases)
+            return [more - less] if more and less else []
         found = [row for row in rows if any(f"{row['case']}$".startswith(case) for case in self.cases) and row["ours_ns"] is not None]
         if self.measure in ("ours_ns", "of_limit", "of_triad"):
             return [row[self.measure] for row in found if self.measure in row]
@@ -37,13 +37,20 @@ WIDE = ("64 x 32x32, 32 -> 32", "64 x 16x16, 32 -> 64", "64 x 16x16, 64 -> 64")
 TARGETS = (
     Target("T1 eager scalar add, ns", ("eager add of two f32 scalars$",), "ours_ns", most=100),
     Target("T1 recorded by a tape, ns", ("eager add of two f32 scalars, recorded",), "ours_ns", most=200),
-    Target("T1 what a tape adds to an op, ns", (), "what the tape adds", most=80,
+    Target("T1 what a tape adds to an op, ns", ("eager add of two f32 scalars, recorded by a tape", "eager add of two f32 scalars"), "difference", most=80,
            cause="A recorded add takes 1,250 instructions and an eager one 600: the record, 136 bytes, and the table of the values it knows."),
     Target("T1 against LibTorch", ("eager add",), "LibTorch", most=0.2),
     Target("T2 reading a Variable, ns", ("reading a Variable",), "ours_ns", most=25),
     Target("T2 assign_add alone, ns", ("assign_add of 1, ",), "ours_ns", most=100),
     Target("T2 assign_add by 8 threads, ns", ("assign_add of 1 by 8",), "ours_ns", most=400),
     Target("T2 snapshot of 200 Variables, ns", ("snapshot of 200 Variables in a vector",), "ours_ns", most=10_000),
+    Target("T2 traced assign_add, ns", ("traced assign_add",), "ours_ns", most=250),
+    Target("T3 traced identity, ns", ("traced identity",), "ours_ns", most=250),
+    Target("T3 traced chain of 10 ops, ns", ("traced chain",), "ours_ns", most=350),
+    Target("T3 what 200 captured Variables add to a call, ns",
+           ("traced sum of 200 captured Variables, f32 scalars", "traced sum of 200 times its argument, f32 scalars"), "difference", most=5000),
+    *(Target(f"T4 first call of {n:,} ops, ns", tuple(f"trace, plan and first call of a {shape} of {n:,} ops" for shape in ("chain", "tree")),
+             "ours_ns", most=5000 * n) for n in (10, 100, 1000, 10_000, 100_000)),
     Target("T7 single ops, of triad", SINGLE, "of_triad", least=0.9),
     Target("T8 forward, of triad", ("gelu (erf) forward, ",), "of_triad", least=0.7, cause=ARITHMETIC.format("0.35", "two thirds")),
     Target("T8 forward and backward, of triad", ("gelu (erf) forward and",), "of_triad", least=0.6,
