@@ -64,7 +64,11 @@ struct Slot {
   /// REQUIRES: locked.
   Tensor read() noexcept {
     if (writer != this_thread()) read_elsewhere = version.load(std::memory_order_relaxed) + 1;
-    return value;
+    // Nobody can copy the only handle but under the lock, so a second one needs no atomic change.
+    Node* const node = value.node();
+    if (node->count.load(std::memory_order_acquire) != 1) return value;
+    node->count.store(2, std::memory_order_relaxed);
+    return Tensor(node);
   }
   /// Whether nobody but the slot can see the bytes, now or before the lock is given up. REQUIRES: locked.
   bool sole_holder() const {
