@@ -34,6 +34,20 @@ void read_locked(std::span<Slot* const> order, std::span<const Pointer> slots, s
   for (Slot* slot : order) slot->lock.unlock();
 }
 
+Tensor take_turn_and_read(Slot& slot) {
+  slot.lock.lock();
+  if (slot.turn.taken()) {
+    slot.lock.unlock();
+    slot.turn.take(slot.lock);
+    slot.lock.lock();
+  } else {
+    slot.turn.take_free();
+  }
+  Tensor value = slot.read();
+  slot.lock.unlock();
+  return value;
+}
+
 [[noreturn]] void no_memory(const Slot& slot, const char* by, Location at) {
   throw OutOfMemoryError(by, "there is no memory for the new value of " + slot.title() + "; it has not changed.", at);
 }
@@ -101,10 +115,9 @@ void write(const SlotRef& slot, Tensor value, Location at, const char* by) {
 
 void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, const char* by) {
   if (Transaction* t = current_transaction) return write(slot, f(t->read(slot, at)), at, by);
-  slot->turn.take(slot->lock);
-  Tensor fresh;
+  Tensor fresh = take_turn_and_read(*slot);
   try {
-    fresh = with_own_node(f(read_latest(*slot)), by, at);
+    fresh = with_own_node(f(std::move(fresh)), by, at);
     slot->require_fits(by, fresh.spec(), at);
   } catch (const std::bad_alloc&) {
     slot->turn.give(slot->lock);
