@@ -51,7 +51,7 @@ std::string difference_when_traced(const Program& program, const std::vector<Ten
       const Runner runner(graph);
       for (int call = 0; call < 2; ++call) {
         std::vector<Tensor> given = inputs;
-        const std::vector<Tensor> got = runner.run(given);
+        const auto got = runner.run(given);
         for (std::size_t i = 0; i < want.size(); ++i) {
           const std::string mode = std::string(keep_sizes ? "" : "unknown sizes, ") + (passes ? "passes, " : "") + "call " + std::to_string(call) + ", output " + std::to_string(i);
           if (got[i].spec() != want[i].spec()) return mode + " is " + got[i].spec().str() + " instead of " + want[i].spec().str();

@@ -103,7 +103,8 @@ class WEFT_API FunctionCall {
   FunctionCall(const FunctionCall&) = delete;
   FunctionCall& operator=(const FunctionCall&) = delete;
 
-  /// The whole call, if all arguments are Tensors, it has been traced, and the result is a Tensor or nothing: then `result` is that.
+  /// The whole call, if all arguments are Tensors, it has been traced, and the result is a Tensor or nothing: then `result` is that, and the
+  /// arguments are moved from.
   static bool run_at_once(FunctionCore& core, Tensor* const* arguments, std::size_t count, Tensor& result, Location at);
   /// Finds the trace for these arguments, or makes it: body(context) copies them, calls `begin`, runs on them, and calls `returns`. False: the
   /// body itself is to run, on copies that are then adopted.

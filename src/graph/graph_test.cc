@@ -26,7 +26,7 @@ Graph graph_of(std::vector<Spec> specs, const F& program) {
   return graph;
 }
 
-std::vector<Tensor> run(const Graph& graph, std::vector<Tensor> inputs) { return Runner(graph).run(inputs); }
+Tensors run(const Graph& graph, std::vector<Tensor> inputs) { return Runner(graph).run(inputs); }
 
 using Values = std::vector<Tensor>;
 
@@ -102,7 +102,7 @@ TEST(Plan, ViewsOfWhatLeavesAndOfWhatComes) {
   });
   for (int call = 0; call < 2; ++call) {
     const Tensor x({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
-    const std::vector<Tensor> y = run(graph, {x});
+    const Tensors y = run(graph, {x});
     EXPECT_EQ(y[0].shape(), Shape{6});
     EXPECT_EQ(floats(y[0]), (std::vector<float>{2, 3, 4, 5, 6, 7}));
     EXPECT_EQ(floats(y[1]), floats(y[0]));

@@ -75,6 +75,7 @@ Plan::Plan(const Graph& graph, std::span<const Spec> inputs) : graph_(graph), va
   infer_all(inputs);
   group_nodes();
   find_places();
+  find_outputs();
   lay_out();
   for (Step& step : steps_)
     if (ways_[step.nodes[0]] == Way::kPointwise) prepare_pointwise(step);
@@ -174,6 +175,23 @@ void Plan::find_places() {
     const Value& root = values_[values_[v].root];
     if (root.place == Place::kInput) of_input_[root.at].push_back(static_cast<ValueId>(v));
     if (root.place == Place::kEscapes) of_escaping_[root.at].push_back(static_cast<ValueId>(v));
+  }
+}
+
+void Plan::find_outputs() {
+  std::vector<bool> needed(values_.size());
+  for (std::size_t i = graph_.outputs.size(); i-- > 0;) {
+    const ValueId id = graph_.outputs[i], root = values_[id].root;
+    outputs_.push_back({id, root, id == root && !needed[root]});
+    needed[root] = true;
+  }
+  std::reverse(outputs_.begin(), outputs_.end());
+  by_handle_.resize(values_.size());
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+    if (ways_[n] == Way::kView || ways_[n] == Way::kPointwise) continue;
+    const GraphNode& node = graph_.nodes[n];
+    for (ValueId id : node.inputs) by_handle_[id] = true;
+    for (std::uint32_t i = 0; i < node.count; ++i) by_handle_[node.first + i] = true;
   }
 }
 

@@ -24,8 +24,9 @@ class Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  /// REQUIRES: inputs of the Specs planned for; no interpreter is installed. An error is that of the call that failed.
-  std::vector<Tensor> run(std::span<Tensor> inputs) const;
+  /// REQUIRES: inputs of the Specs planned for; no interpreter is installed. Those that leave as outputs are moved from. An error is that of
+  /// the call that failed.
+  Tensors run(std::span<Tensor> inputs) const;
 
   const Spec& output_spec(std::size_t i) const { return values_[graph_.outputs[i]].spec; }
   std::size_t steps() const { return steps_.size(); }
@@ -62,6 +63,10 @@ class Plan {
     Shape shape;
     std::vector<DirectCall> direct;  // instead of all that, if there are few dense lanes: one call for each node, without tiles
   };
+  struct Output {
+    ValueId value, root;
+    bool last;  // the handle of the root is not needed any more
+  };
   struct Step {
     std::vector<std::uint32_t> nodes;  // one, or a pointwise group
     std::int32_t pointwise = -1;
@@ -72,6 +77,7 @@ class Plan {
   void infer_all(std::span<const Spec> inputs);
   void group_nodes();
   void find_places();
+  void find_outputs();
   void lay_out();
   void prepare_pointwise(Step& step);
   bool joins(const GraphNode& node, std::uint32_t step) const;
@@ -89,7 +95,9 @@ class Plan {
   std::vector<Way> ways_;               // of the nodes
   std::vector<bool> unread_;            // values that no node reads and that do not leave the graph
   std::vector<ValueId> escaping_;       // roots
-  std::vector<std::vector<ValueId>> of_input_, of_escaping_;  // values whose bytes are elsewhere in each call
+  std::vector<SmallVector<ValueId, 2>> of_input_, of_escaping_;  // values whose bytes are elsewhere in each call
+  std::vector<Output> outputs_;
+  std::vector<bool> by_handle_;         // values that some call reads or makes as a Tensor, not as lanes
   std::vector<ValueId> dynamic_;
   std::size_t arena_ = 0;
   mutable std::atomic<Frame*> spare_{nullptr};

@@ -7,7 +7,7 @@
 #include "graph/region_parts.h"
 
 namespace weft::inline v0 {
-// What one call at a time needs: the arena, and a Node for each value that kernels see.
+// What one call at a time needs: the arena, where every value lies, and a Node for each one that kernels see as a Tensor.
 struct Plan::Frame {
   explicit Frame(const Plan& plan) : values(plan.values_.size()), data(plan.values_.size() + plan.params_.size()) {
     for (std::size_t i = 0; i < plan.params_.size(); ++i) data[values.size() + i] = const_cast<double*>(&plan.params_[i]);
@@ -18,14 +18,14 @@ struct Plan::Frame {
     for (std::size_t v = 0; v < values.size(); ++v) {
       const Value& root = plan.values_[plan.values_[v].root];
       if (root.place == Place::kNone || root.place == Place::kDynamic) continue;
-      values[v] = Tensor(new Node(plan.values_[v].spec));
+      if (plan.by_handle_[v]) values[v] = Tensor(new Node(plan.values_[v].spec));
       if (root.place == Place::kArena) bind(v, static_cast<char*>(arena.block.start) + root.at);
       if (root.place == Place::kConstant) bind(v, plan.graph_.constants[root.at].value.node()->data);
     }
   }
   void bind(std::size_t v, void* at) {
     data[v] = at;
-    values[v].node()->data = at;
+    if (Node* const node = values[v].node()) node->data = at;
   }
 
   struct Arena {
@@ -150,7 +150,7 @@ void Plan::execute(Frame& frame) const {
   }
 }
 
-std::vector<Tensor> Plan::run(std::span<Tensor> inputs) const {
+Tensors Plan::run(std::span<Tensor> inputs) const {
   const Lease lease(*this);
   Frame& frame = *lease;
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -165,15 +165,18 @@ std::vector<Tensor> Plan::run(std::span<Tensor> inputs) const {
     for (ValueId id : of_escaping_[i]) frame.bind(id, frame.escaping.back().node()->data);
   }
   execute(frame);
-  std::vector<Tensor> outputs;
-  outputs.reserve(graph_.outputs.size());
-  for (ValueId id : graph_.outputs) {
-    const Value& root = values_[values_[id].root];
-    const Tensor& whole = root.place == Place::kInput      ? inputs[root.at]
-                          : root.place == Place::kConstant ? graph_.constants[root.at].value
-                          : root.place == Place::kDynamic  ? frame.values[values_[id].root]
-                                                           : frame.escaping[root.at];
-    outputs.push_back(values_[id].root == id ? whole : make_view(whole, values_[id].spec.shape));
+  Tensors outputs;
+  outputs.reserve(outputs_.size());
+  for (const Output& output : outputs_) {
+    const Value& root = values_[output.root];
+    if (root.place == Place::kConstant) {
+      const Tensor& whole = graph_.constants[root.at].value;
+      outputs.push_back(output.value == output.root ? whole : make_view(whole, values_[output.value].spec.shape));
+      continue;
+    }
+    Tensor& whole = root.place == Place::kInput ? inputs[root.at] : root.place == Place::kDynamic ? frame.values[output.root] : frame.escaping[root.at];
+    if (output.last) outputs.push_back(std::move(whole));
+    else outputs.push_back(output.value == output.root ? whole : make_view(whole, values_[output.value].spec.shape));
   }
   return outputs;
 }

@@ -20,7 +20,7 @@ void run_body(const Runner& body, std::span<const Tensor> inputs, KernelCall& ca
   }
   std::vector<Tensor> own;
   for (const Tensor& input : inputs) own.push_back(with_own_memory(input));
-  std::vector<Tensor> results = plan->run(own);
+  Tensors results = plan->run(own);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (call.outputs[i].defined()) copy_into(mutable_data(call.outputs[i]), results[i]);
     else call.outputs[i] = std::move(results[i]);

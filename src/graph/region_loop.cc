@@ -153,7 +153,7 @@ void run_changing(KernelCall& call, const LoopParts& loop) {
     }
     inputs.insert(inputs.end(), read.begin(), read.end());
     for (std::size_t i = 0; i < carried.size(); ++i) rows[loop.results + i].push_back(carried[i]);
-    std::vector<Tensor> made = body.plan_for(specs_of(std::span<const Tensor>(inputs)))->run(inputs);
+    Tensors made = body.plan_for(specs_of(std::span<const Tensor>(inputs)))->run(inputs);
     for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = std::move(made[i]);
     if (loop.region.conditional) go = *elements<bool>(made[loop.go()]);
     for (std::size_t i = 0; i < loop.results; ++i) rows[i].push_back(std::move(made[loop.row(i)]));

@@ -22,7 +22,7 @@ Runner::Runner(Graph graph) : graph_(std::move(graph)) {
   }
 }
 
-std::vector<Tensor> Runner::run(std::span<Tensor> inputs) const {
+Tensors Runner::run(std::span<Tensor> inputs) const {
   if (Interpreter::top() != nullptr) return replay(inputs);
   if (const Plan* const only = only_.load(std::memory_order_acquire)) return only->run(inputs);
   return find_plan(inputs)->run(inputs);
@@ -70,7 +70,7 @@ void Runner::keep_derived(const std::vector<bool>& wanted, std::shared_ptr<const
   derived_.emplace_back(wanted, std::move(made));
 }
 
-std::vector<Tensor> Runner::replay(std::span<Tensor> inputs) const {
+Tensors Runner::replay(std::span<Tensor> inputs) const {
   std::vector<Tensor> values(graph_.values.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs[i]] = std::move(inputs[i]);
   for (std::size_t id = 0; id < values.size(); ++id)
@@ -87,7 +87,7 @@ std::vector<Tensor> Runner::replay(std::span<Tensor> inputs) const {
     apply({*node.op, arguments, node.attrs, node.at}, results);
     for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
   }
-  std::vector<Tensor> outputs;
+  Tensors outputs;
   outputs.reserve(graph_.outputs.size());
   for (ValueId id : graph_.outputs) outputs.push_back(values[id]);
   return outputs;

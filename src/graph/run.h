@@ -16,9 +16,9 @@ class Runner {
 
   const Graph& graph() const { return graph_; }
   /// The outputs for these inputs, one handle each. The calls go to the top of the interpreter stack, so a tape records them and a tracer
-  /// takes them over. Inputs that nobody else holds may be computed upon. An error is that of the call that
+  /// takes them over. The inputs end here: they may be moved from and, if nobody else holds them, computed upon. An error is that of the call that
   /// failed, with the line it was traced at. REQUIRES: as many inputs as the graph has, of its Specs.
-  std::vector<Tensor> run(std::span<Tensor> inputs) const;
+  Tensors run(std::span<Tensor> inputs) const;
 
   /// The plan for inputs of these Specs, all known.
   std::shared_ptr<const Plan> plan_for(std::span<const Spec> inputs) const;
@@ -37,7 +37,7 @@ class Runner {
   };
   template <class Inputs>
   std::shared_ptr<const Plan> find_plan(const Inputs& inputs) const;
-  std::vector<Tensor> replay(std::span<Tensor> inputs) const;
+  Tensors replay(std::span<Tensor> inputs) const;
 
   Graph graph_;
   bool fixed_;  // all sizes are known, so one plan serves all calls

@@ -40,7 +40,7 @@ JointGraph differentiate(const Runner& body, const std::vector<bool>& wanted) {
       source_of.push_back(i);
     }
     std::vector<Tensor> arguments = xs;
-    const std::vector<Tensor> ys = body.run(arguments);
+    const Tensors ys = body.run(arguments);
     joint.results = ys.size();
     for (const Tensor& y : ys) {
       joint.graph.outputs.push_back(tracer.interpreter.value_of(y, nullptr, {}));

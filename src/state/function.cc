@@ -171,24 +171,17 @@ std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variab
   return slots;
 }
 
-// What the graph reads: the arguments, then room for what is seen of Variables.
-SmallVector<Tensor, 8> inputs_for(std::span<Tensor* const> tensors, std::size_t reads) {
-  SmallVector<Tensor, 8> inputs(tensors.size() + reads);
-  for (std::size_t i = 0; i < tensors.size(); ++i) inputs[i] = *tensors[i];
-  return inputs;
-}
-
 }  // namespace
 
-std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Variable* const> variables, Location at) {
+Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* const> variables, Location at) {
   constexpr const char* kBy = "Function";
   trace.calls.fetch_add(1, std::memory_order_relaxed);
   Interpreter* const top = Interpreter::top();
   if (top == nullptr)
-    for (const Tensor* tensor : tensors)
-      if (tensor->node()->symbolic)
-        throw TraceError("Function", "an argument " + tensor->spec().str() +
-                             " was made while tracing and has no value outside; return it from the traced function.", tensor->node()->made_at());
+    for (const Tensor& tensor : inputs)
+      if (tensor.defined() && tensor.node()->symbolic)
+        throw TraceError("Function", "an argument " + tensor.spec().str() +
+                             " was made while tracing and has no value outside; return it from the traced function.", tensor.node()->made_at());
   if (Transaction* const outer = Transaction::current(); trace.own_gradients && outer != nullptr && outer->symbols != nullptr)
     outer->symbols->own_gradient();
   std::vector<SlotRef> own_reads, own_writes;
@@ -197,27 +190,25 @@ std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> ten
 
   // One Variable, alone: no list of turns, no snapshot of many.
   if (writes.size() == 1 && (reads.empty() || (reads.size() == 1 && reads[0] == writes[0])) && Transaction::current() == nullptr && top == nullptr) {
-    std::vector<Tensor> outputs;
+    Tensors outputs;
     update(writes[0], [&](Tensor old) {
-      SmallVector<Tensor, 8> inputs = inputs_for(tensors, reads.size());
       if (!reads.empty()) inputs.back() = std::move(old);
       outputs = call_graph(trace.runner, inputs, at);
       Tensor fresh = std::move(outputs.back());
-      outputs.pop_back();
+      outputs.resize(outputs.size() - 1);
       return fresh;
     }, at, kBy);
     return outputs;
   }
   std::optional<WriteTransaction> transaction;
   if (!writes.empty()) transaction.emplace(writes, reads, at, kBy);
-  SmallVector<Tensor, 8> inputs = inputs_for(tensors, reads.size());
-  const std::span<Tensor> seen(inputs.begin() + tensors.size(), reads.size());
+  const std::span<Tensor> seen(inputs.end() - reads.size(), reads.size());
   if (variables.empty() && Transaction::current() == nullptr) read_published(trace.read_order, reads, seen);
   else read_together(reads, seen);
   if (top != nullptr)
     for (std::size_t i = 0; i < reads.size(); ++i)
       seen[i] = top->read(reads[i]->id, variable_of(trace.reads[i], variables), std::move(seen[i]), at);
-  std::vector<Tensor> outputs = call_graph(trace.runner, inputs, at);
+  Tensors outputs = call_graph(trace.runner, inputs, at);
   if (transaction) {
     const std::size_t first = outputs.size() - writes.size();
     for (std::size_t i = 0; i < writes.size(); ++i) {
@@ -255,7 +246,11 @@ bool FunctionCall::run_at_once(FunctionCore& core, Tensor* const* arguments, std
   const std::shared_ptr<FunctionTrace> trace = core.find(tensors);
   if (trace == nullptr) return false;
   if (trace->own_gradients && Interpreter::top() != nullptr) return false;
-  std::vector<Tensor> outputs = with_memory(core, at, [&] { return run_trace(*trace, tensors, {}, at); });
+  Tensors outputs = with_memory(core, at, [&] {
+    CallInputs inputs(count + trace->reads.size());
+    for (std::size_t i = 0; i < count; ++i) inputs[i] = std::move(*arguments[i]);
+    return run_trace(*trace, inputs, {}, at);
+  });
   if (!outputs.empty()) result = std::move(outputs[0]);
   return true;
 }
@@ -284,7 +279,11 @@ void FunctionCall::find_or_trace(void (*body)(void*, FunctionCall&), void* conte
 
 void FunctionCall::run() {
   FunctionCallState& s = *state_;
-  s.outputs = with_memory(s.core, s.at, [&] { return run_trace(*s.trace, s.leaves.tensors, s.leaves.variables, s.at); });
+  s.outputs = with_memory(s.core, s.at, [&] {
+    CallInputs inputs(s.leaves.tensors.size() + s.trace->reads.size());
+    for (std::size_t i = 0; i < s.leaves.tensors.size(); ++i) inputs[i] = *s.leaves.tensors[i];
+    return run_trace(*s.trace, inputs, s.leaves.variables, s.at);
+  });
   for (std::size_t i = 0; i < s.trace->replaced.size(); ++i)
     *s.leaves.tensors[s.trace->replaced[i]] = std::move(s.outputs[s.trace->results + i]);
 }

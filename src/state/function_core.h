@@ -83,7 +83,7 @@ struct FunctionCallState {
   CallLeaves leaves;
   std::shared_ptr<FunctionTrace> trace;
   Tracing* tracing;  // while the body is traced
-  std::vector<Tensor> outputs;
+  Tensors outputs;
 };
 
 class FunctionCore {
@@ -123,7 +123,9 @@ class FunctionCore {
   std::uint64_t traced_ = 0, clock_ = 0;
 };
 
-/// Runs a call with a trace: binds inputs, computes, publishes. Returns all outputs of the graph but the writes.
-std::vector<Tensor> run_trace(FunctionTrace& trace, std::span<Tensor* const> tensors, std::span<Variable* const> variables, Location at);
+/// What the graph of a trace reads: the Tensors of the arguments, then room for what is seen of Variables.
+using CallInputs = SmallVector<Tensor, 8>;
+/// Runs a call with a trace: binds inputs, which end here, computes, publishes. Returns all outputs of the graph but the writes.
+Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* const> variables, Location at);
 
 }  // namespace weft::inline v0::detail

@@ -46,7 +46,7 @@ Grads call_gradient(const Backward& b) {
   else for (std::size_t i = way->results; i < b.outputs.size(); ++i) inputs.push_back(b.y(i));
   for (std::size_t i = 0; i < way->results; ++i)
     if (way->floating[i]) inputs.push_back(b.dy(i));
-  const std::vector<Tensor> made = call_graph(*way->backward, inputs, b.at);
+  const Tensors made = call_graph(*way->backward, inputs, b.at);
   Grads dxs;
   for (std::size_t i = 0; i < b.inputs.size(); ++i) {
     const auto [at, indices] = way->gradients[i];
@@ -79,7 +79,7 @@ struct Building {
   Tracer tracer{graph};
 };
 
-Tensor dense_gradient(const JointGraph& joint, std::size_t i, const Tensor& x, const std::vector<Tensor>& made) {
+Tensor dense_gradient(const JointGraph& joint, std::size_t i, const Tensor& x, std::span<const Tensor> made) {
   const auto [at, indices] = joint.gradients[i];
   if (at < 0) return zeros_like(x);
   const Tensor& values = made[joint.results + static_cast<std::size_t>(at)];
@@ -103,7 +103,7 @@ Grads switch_gradient(const Backward& b) {
     std::vector<Tensor> inputs = building.inputs_like(xs);
     const std::vector<Tensor> own = inputs;
     for (Tensor& dy : building.inputs_like(dys)) inputs.push_back(std::move(dy));
-    const std::vector<Tensor> made = replayed.run(inputs);
+    const Tensors made = replayed.run(inputs);
     for (std::size_t i = 0; i < wanted.size(); ++i)
       if (wanted[i]) building.returns(dense_gradient(joint, i, own[i], made));
     back.bodies.push_back(building.finish());
@@ -174,7 +174,7 @@ Grads loop_gradient(const Backward& b) {
       if (!joint.floating[i]) continue;
       inputs.push_back(i < n ? sums[next_sum++] : rows[next_row++]);
     }
-    const std::vector<Tensor> made = replayed.run(inputs);
+    const Tensors made = replayed.run(inputs);
     for (std::size_t i = 0; i < n; ++i)
       if (wanted[i]) {
         const Tensor dx = dense_gradient(joint, i, xs[i], made);
@@ -227,7 +227,7 @@ Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Loc
   return outputs;
 }
 
-std::vector<Tensor> call_graph(const Runner& body, std::span<Tensor> inputs, Location at) {
+Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at) {
   if (Interpreter::top() == nullptr || inputs.empty()) return body.run(inputs);
   std::vector<bool> wanted(inputs.size());
   for (Interpreter* each = Interpreter::top(); each != nullptr; each = each->below()) {
@@ -237,7 +237,8 @@ std::vector<Tensor> call_graph(const Runner& body, std::span<Tensor> inputs, Loc
   }
   std::shared_ptr<const Derived> way = derived(body, wanted);
   Tensors made = apply_region(call_row(), inputs, {.bodies = {way->forward}, .derived = way}, at);
-  return {made.begin(), made.begin() + static_cast<std::ptrdiff_t>(way->results)};
+  made.resize(way->results);
+  return made;
 }
 
 }  // namespace weft::inline v0

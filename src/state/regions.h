@@ -14,6 +14,6 @@ const Op& loop_row();
 Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Location at);
 
 /// The outputs of a graph for these inputs. Tapes record one call, whose gradient is derived once; a trace takes over the graph's own calls.
-std::vector<Tensor> call_graph(const Runner& body, std::span<Tensor> inputs, Location at);
+Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at);
 
 }  // namespace weft::inline v0
