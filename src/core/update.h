@@ -22,6 +22,12 @@ struct UpdateLanes {
   UpdateNumbers numbers;
 };
 
+/// Where an old value lies, and where the new one goes. Both may be the same.
+struct UpdatePlace {
+  const void* from = nullptr;
+  void* to = nullptr;
+};
+
 /// A call of an update row that has been checked. Holds what it only reads, not what it writes anew.
 class PreparedUpdate {
  public:

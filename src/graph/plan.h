@@ -6,20 +6,30 @@
 // Values whose shape is known only when they are there (of `unique`, of a loop that ends when it likes) are made by each call as it goes;
 // what reads or makes them runs as an eager call between the planned steps.
 //
+// Steps of optimizers whose results are only written to the Variables that they read wait until the call publishes: then they change the values
+// where they lie.
+//
 // Every step runs the very kernel that the eager call would have run, so the bits are the same.
 #pragma once
 
 #include <memory>
 
+#include "base/function_ref.h"
+#include "core/update.h"
 #include "graph/graph.h"
 
 namespace weft::inline v0 {
+
+/// For each of the last outputs of a graph the input that holds the value which it will replace, or -1. Such outputs have the input's Spec.
+using OldValues = std::span<const std::int32_t>;
+/// Given the places of old and new values, one for each output that has an old value or -1, writes the new ones. Throws nothing.
+using WriteNew = FunctionRef<void(std::span<const UpdatePlace>)>;
 
 /// Immutable; any number of threads may run it, each in a frame of its own. The graph must outlive it.
 class Plan {
  public:
   /// `inputs` are the Specs of the graph's inputs, all known. Throws what the rows' inference throws.
-  Plan(const Graph& graph, std::span<const Spec> inputs);
+  Plan(const Graph& graph, std::span<const Spec> inputs, OldValues old_values = {});
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -27,6 +37,11 @@ class Plan {
   /// REQUIRES: inputs of the Specs planned for; no interpreter is installed. Those that leave as outputs are moved from. An error is that of
   /// the call that failed.
   Tensors run(std::span<Tensor> inputs) const;
+  /// The same, but what replaces old values is not among the results: those handles are empty. `publish` is called in the end, once, and calls what
+  /// it is given. By then the inputs are not needed any more.
+  Tensors run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const;
+  /// Whether some call of the graph can wait for the publication.
+  static bool can_wait(const Graph& graph, OldValues old_values);
 
   const Spec& output_spec(std::size_t i) const { return values_[graph_.outputs[i]].spec; }
   std::size_t steps() const { return steps_.size(); }
@@ -34,8 +49,9 @@ class Plan {
 
  private:
   friend class BoundPlan;
-  enum class Place : std::uint8_t { kNone, kInput, kConstant, kArena, kEscapes, kDynamic };
-  enum class Way : std::uint8_t { kView, kPointwise, kCall, kDynamic };  // how a node runs: not, in a group, alone, alone on unknown shapes
+  enum class Place : std::uint8_t { kNone, kInput, kConstant, kArena, kEscapes, kDynamic, kLate };
+  // How a node runs: not at all, in a group, alone, alone on unknown shapes, when the call publishes.
+  enum class Way : std::uint8_t { kView, kPointwise, kCall, kDynamic, kLate };
   struct Value {
     Spec spec;
     ValueId root;           // whose bytes these are; views have another one
@@ -71,10 +87,15 @@ class Plan {
     std::vector<std::uint32_t> nodes;  // one, or a pointwise group
     std::int32_t pointwise = -1;
   };
+  struct Late {
+    std::uint32_t node;
+    std::vector<std::size_t> outputs;  // of the graph: where its results are
+  };
   struct Frame;
   class Lease;
 
   void infer_all(std::span<const Spec> inputs);
+  void find_late(OldValues old_values);
   void group_nodes();
   void find_places();
   void find_outputs();
@@ -82,6 +103,9 @@ class Plan {
   void prepare_pointwise(Step& step);
   bool joins(const GraphNode& node, std::uint32_t step) const;
   void execute(Frame& frame) const;
+  void bind(std::span<Tensor> inputs, Frame& frame) const;
+  Tensors outputs_of(std::span<Tensor> inputs, Frame& frame) const;
+  std::vector<PreparedUpdate> prepare_late(Frame& frame) const;
   std::uint32_t ready_at(const GraphNode& node) const;
   void run_pointwise(const Pointwise& step, Frame& frame) const;
   void run_call(std::uint32_t n, Frame& frame) const;
@@ -99,6 +123,8 @@ class Plan {
   std::vector<Output> outputs_;
   std::vector<bool> by_handle_;         // values that some call reads or makes as a Tensor, not as lanes
   std::vector<ValueId> dynamic_;
+  std::vector<Late> late_;  // the last steps
+  const std::size_t replacing_;  // how many outputs replace old values, or could: the last ones
   std::size_t arena_ = 0;
   mutable std::atomic<Frame*> spare_{nullptr};
 };

@@ -17,7 +17,7 @@ struct Plan::Frame {
     }
     for (std::size_t v = 0; v < values.size(); ++v) {
       const Value& root = plan.values_[plan.values_[v].root];
-      if (root.place == Place::kNone || root.place == Place::kDynamic) continue;
+      if (root.place == Place::kNone || root.place == Place::kDynamic || root.place == Place::kLate) continue;
       if (plan.by_handle_[v]) values[v] = Tensor(new Node(plan.values_[v].spec));
       if (root.place == Place::kArena) bind(v, static_cast<char*>(arena.block.start) + root.at);
       if (root.place == Place::kConstant) bind(v, plan.graph_.constants[root.at].value.node()->data);
@@ -139,7 +139,7 @@ void Plan::run_call(std::uint32_t n, Frame& frame) const {
 }
 
 void Plan::execute(Frame& frame) const {
-  for (const Step& step : steps_) {
+  for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) {
     const GraphNode& node = graph_.nodes[step.nodes[0]];
     try {
       if (step.pointwise >= 0) run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
@@ -150,9 +150,7 @@ void Plan::execute(Frame& frame) const {
   }
 }
 
-Tensors Plan::run(std::span<Tensor> inputs) const {
-  const Lease lease(*this);
-  Frame& frame = *lease;
+void Plan::bind(std::span<Tensor> inputs, Frame& frame) const {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (ValueId id : of_input_[i]) frame.bind(id, inputs[i].node()->data);
   for (std::size_t i = 0; i < escaping_.size(); ++i) {
@@ -164,11 +162,18 @@ Tensors Plan::run(std::span<Tensor> inputs) const {
     }
     for (ValueId id : of_escaping_[i]) frame.bind(id, frame.escaping.back().node()->data);
   }
-  execute(frame);
+}
+
+// Those of late steps are empty.
+Tensors Plan::outputs_of(std::span<Tensor> inputs, Frame& frame) const {
   Tensors outputs;
   outputs.reserve(outputs_.size());
   for (const Output& output : outputs_) {
     const Value& root = values_[output.root];
+    if (root.place == Place::kLate) {
+      outputs.emplace_back();
+      continue;
+    }
     if (root.place == Place::kConstant) {
       const Tensor& whole = graph_.constants[root.at].value;
       outputs.push_back(output.value == output.root ? whole : make_view(whole, values_[output.value].spec.shape));
@@ -178,6 +183,66 @@ Tensors Plan::run(std::span<Tensor> inputs) const {
     if (output.last) outputs.push_back(std::move(whole));
     else outputs.push_back(output.value == output.root ? whole : make_view(whole, values_[output.value].spec.shape));
   }
+  return outputs;
+}
+
+// What only publishing is missing from. Nothing of it can fail afterwards.
+std::vector<PreparedUpdate> Plan::prepare_late(Frame& frame) const {
+  std::vector<PreparedUpdate> updates;
+  updates.reserve(late_.size());
+  for (const Late& late : late_) {
+    const GraphNode& node = graph_.nodes[late.node];
+    SmallVector<Tensor, 6> inputs;
+    Specs specs;
+    for (ValueId id : node.inputs) inputs.push_back(frame.values[id]);
+    for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
+    try {
+      updates.emplace_back(Call{*node.op, inputs, node.attrs, node.at}, specs);
+    } catch (...) {
+      rethrow_in_name_of(*node.op, node.at);
+    }
+  }
+  return updates;
+}
+
+Tensors Plan::run(std::span<Tensor> inputs) const {
+  const Lease lease(*this);
+  Frame& frame = *lease;
+  bind(inputs, frame);
+  execute(frame);
+  std::vector<PreparedUpdate> updates;
+  if (!late_.empty()) updates = prepare_late(frame);
+  Tensors outputs = outputs_of(inputs, frame);
+  for (std::size_t l = 0; l < late_.size(); ++l) {
+    const GraphNode& node = graph_.nodes[late_[l].node];
+    const ValueId* const old = node.inputs.begin() + node.op->inputs.size() - 1;
+    for (std::size_t i = 0; i < late_[l].outputs.size(); ++i) {
+      Tensor& fresh = outputs[late_[l].outputs[i]];
+      fresh = make_tensor(values_[node.first + i].spec);
+      updates[l].place(i, frame.data[old[i]], mutable_data(fresh));
+    }
+    updates[l].run();
+  }
+  return outputs;
+}
+
+Tensors Plan::run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const {
+  const Lease lease(*this);
+  Frame& frame = *lease;
+  bind(inputs, frame);
+  execute(frame);
+  std::vector<PreparedUpdate> updates = prepare_late(frame);
+  Tensors outputs = outputs_of(inputs, frame);
+  const std::size_t first = outputs.size() - replacing_;
+  publish([&](std::span<const UpdatePlace> places) {
+    for (std::size_t l = 0; l < late_.size(); ++l) {
+      for (std::size_t i = 0; i < late_[l].outputs.size(); ++i) updates[l].place(i, places[late_[l].outputs[i] - first].from, places[late_[l].outputs[i] - first].to);
+      updates[l].run();
+    }
+    for (std::size_t i = 0; i < replacing_; ++i)
+      if (outputs[first + i].defined()) copy_into(places[i].to, outputs[first + i]);
+  });
+  for (std::size_t i = 0; i < replacing_; ++i) outputs[first + i] = Tensor();
   return outputs;
 }
 

@@ -4,7 +4,8 @@
 
 namespace weft::inline v0 {
 
-Runner::Runner(Graph graph) : graph_(std::move(graph)) {
+Runner::Runner(Graph graph, std::vector<std::int32_t> old_values)
+    : graph_(std::move(graph)), old_values_(std::move(old_values)), publishes_(Plan::can_wait(graph_, old_values_)) {
   fixed_ = std::all_of(graph_.inputs.begin(), graph_.inputs.end(), [&](ValueId id) { return graph_.values[id].spec.shape.known(); });
   std::vector<bool> needed(graph_.values.size());
   for (ValueId id : graph_.outputs) needed[id] = true;
@@ -28,6 +29,11 @@ Tensors Runner::run(std::span<Tensor> inputs) const {
   return find_plan(inputs)->run(inputs);
 }
 
+Tensors Runner::run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const {
+  if (const Plan* const only = only_.load(std::memory_order_acquire)) return only->run_publishing(inputs, publish);
+  return find_plan(inputs)->run_publishing(inputs, publish);
+}
+
 std::shared_ptr<const Plan> Runner::plan() const {
   const std::lock_guard guard(mutex_);
   return plans_.empty() ? nullptr : plans_.back().plan;
@@ -48,7 +54,7 @@ std::shared_ptr<const Plan> Runner::find_plan(const Inputs& inputs) const {
   }
   std::vector<Spec> specs;
   for (const auto& input : inputs) specs.push_back(spec_of(input));
-  auto plan = std::make_shared<const Plan>(graph_, specs);
+  auto plan = std::make_shared<const Plan>(graph_, specs, publishes_ ? OldValues(old_values_) : OldValues());
   plans_.push_back({std::move(specs), plan});
   if (plans_.size() > kMostPlans) plans_.erase(plans_.begin());
   if (fixed_) only_.store(plan.get(), std::memory_order_release);  // plans_ holds it: there will be no other

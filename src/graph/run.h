@@ -12,13 +12,18 @@ struct Derived;  // graph/region.h
 /// A graph that is ready to run. Plans are made when shapes come for the first time, and kept. Any number of threads may run it.
 class Runner {
  public:
-  explicit Runner(Graph graph);
+  explicit Runner(Graph graph, std::vector<std::int32_t> old_values = {});
 
   const Graph& graph() const { return graph_; }
   /// The outputs for these inputs, one handle each. The calls go to the top of the interpreter stack, so a tape records them and a tracer
   /// takes them over. The inputs end here: they may be moved from and, if nobody else holds them, computed upon. An error is that of the call that
   /// failed, with the line it was traced at. REQUIRES: as many inputs as the graph has, of its Specs.
   Tensors run(std::span<Tensor> inputs) const;
+
+  /// Whether run_publishing does more than run: some old values can be changed where they lie.
+  bool publishes() const { return publishes_; }
+  /// As Plan::run_publishing. REQUIRES: no interpreter is installed.
+  Tensors run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const;
 
   /// The plan for inputs of these Specs, all known.
   std::shared_ptr<const Plan> plan_for(std::span<const Spec> inputs) const;
@@ -40,6 +45,8 @@ class Runner {
   Tensors replay(std::span<Tensor> inputs) const;
 
   Graph graph_;
+  const std::vector<std::int32_t> old_values_;
+  const bool publishes_;
   bool fixed_;  // all sizes are known, so one plan serves all calls
   mutable std::mutex mutex_;
   mutable std::vector<Planned> plans_;  // the last one was used last

@@ -208,6 +208,14 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
   if (top != nullptr)
     for (std::size_t i = 0; i < reads.size(); ++i)
       seen[i] = top->read(reads[i]->id, variable_of(trace.reads[i], variables), std::move(seen[i]), at);
+  if (transaction && top == nullptr && trace.runner.publishes()) {
+    Tensors outputs = trace.runner.run_publishing(inputs, [&](WriteNew write) {
+      for (Tensor& input : inputs) input = Tensor();  // so that the slots alone hold what is to change
+      transaction->publish_in_place(write);
+    });
+    outputs.resize(outputs.size() - writes.size());
+    return outputs;
+  }
   Tensors outputs = call_graph(trace.runner, inputs, at);
   if (transaction) {
     const std::size_t first = outputs.size() - writes.size();

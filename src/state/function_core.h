@@ -64,7 +64,7 @@ struct FunctionTrace {
   FunctionReport::Trace report;
   std::atomic<std::uint64_t> calls{0}, last_call{0};
 
-  explicit FunctionTrace(Graph graph) : runner(std::move(graph)) {}
+  FunctionTrace(Graph graph, std::vector<std::int32_t> old_values) : runner(std::move(graph), std::move(old_values)) {}
 };
 
 /// A Variable that the body has made while it was traced: the n-th at its line.

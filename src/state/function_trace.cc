@@ -108,6 +108,7 @@ class Tracing final : public SlotSymbols {
   FunctionReport::Trace first_report() const;
   SlotUse use_of(const SlotRef& slot) const;
   std::ptrdiff_t argument_of(const SlotRef& slot) const;
+  std::vector<std::int32_t> old_values(const std::vector<SlotUse>& reads) const;
   bool is_passed(const SlotRef& slot) const { return passed_.contains(slot.get()); }
 
   FunctionCallState& call_;
@@ -249,6 +250,21 @@ SlotUse Tracing::use_of(const SlotRef& slot) const {
   return {-1, Variable(slot), std::move(title)};
 }
 
+// For each write, which input of the graph has the value that it replaces. A Variable whose shape may change is not changed in place.
+std::vector<std::int32_t> Tracing::old_values(const std::vector<SlotUse>& reads) const {
+  std::vector<std::int32_t> result;
+  bool fixed = true;
+  transaction_.each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) {
+    fixed = fixed && slot->declared.shape.known();
+    const std::ptrdiff_t argument = argument_of(slot);
+    const auto found = std::find_if(reads.begin(), reads.end(), [&](const SlotUse& use) {
+      return argument >= 0 ? use.argument == argument : use.argument < 0 && use.captured->slot() == slot;
+    });
+    result.push_back(found == reads.end() ? -1 : static_cast<std::int32_t>(symbols_.size()) + static_cast<std::int32_t>(found - reads.begin()));
+  });
+  return fixed ? result : std::vector<std::int32_t>();
+}
+
 // What the program has frozen is looked at before passes fold it.
 FunctionReport::Trace Tracing::first_report() const {
   FunctionReport::Trace report;
@@ -273,9 +289,11 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   FunctionReport::Trace report = first_report();
   if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
   const std::vector<bool> kept = optimize(graph_, symbols_.size());
-  auto trace = std::make_shared<FunctionTrace>(std::move(graph_));
+  std::vector<SlotUse> reads;
   for (std::size_t i = 0; i < reads_.size(); ++i)
-    if (kept[symbols_.size() + i]) trace->reads.push_back(use_of(reads_[i]));
+    if (kept[symbols_.size() + i]) reads.push_back(use_of(reads_[i]));
+  auto trace = std::make_shared<FunctionTrace>(std::move(graph_), old_values(reads));
+  trace->reads = std::move(reads);
   trace->writes = std::move(writes);
   trace->kind = kind_;
   trace->results = results_.size();

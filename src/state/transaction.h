@@ -12,29 +12,13 @@
 //   - Nothing between the first lock and the last unlock can throw: values and lists are made before.
 #pragma once
 
+#include "base/function_ref.h"
 #include "core/op.h"
+#include "core/update.h"
 #include "state/slot.h"
 #include <weft/transaction.h>
 
 namespace weft::inline v0 {
-
-/// Borrows something callable for the duration of a call.
-template <class>
-class FunctionRef;
-template <class R, class... A>
-class FunctionRef<R(A...)> {
- public:
-  template <class F>
-    requires(!std::same_as<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)
-      : object_(const_cast<void*>(static_cast<const void*>(&f))),
-        call_([](void* object, A... args) -> R { return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<A>(args)...); }) {}
-  R operator()(A... args) const { return call_(object_, std::forward<A>(args)...); }
-
- private:
-  void* object_;
-  R (*call_)(void*, A...);
-};
 
 /// What this thread sees of a slot: its transaction's write or snapshot, else the published value.
 Tensor read(const SlotRef& slot, Location at);
@@ -179,11 +163,7 @@ class WriteTransaction {
   /// Publishes those values that are not the ones it began with. At most once.
   void publish();
 
-  /// Where the new value of writes[i] is to be put. `to` may be `from`.
-  struct Place {
-    const void* from = nullptr;
-    void* to = nullptr;
-  };
+  using Place = UpdatePlace;  // of writes[i]
   /// Publishes new values of the old Specs that `kernel` computes from the old ones, all of them at one moment. Values that nobody else
   /// holds, and that are small or not read by other threads lately, change in place, and readers of those wait for the kernel.
   /// REQUIRES: the kernel throws nothing; no slot is named twice; all of value(i) are as they were. Throws OutOfMemoryError before the
