@@ -98,7 +98,8 @@ def traced():
 def first_calls():
     for shape in ("chain", "tree"):
         for n in (10, 100, 1000, 10_000, 100_000):
-            yield Case("T4", f"trace, plan and first call of a {shape} of {n:,} ops", f"first_call_of_{shape}", (f32(), f32(n)), Limit(calls=n))
+            name = f"trace, plan and first call of a {shape} of {n:,} ops"
+            yield Case("T4", name, f"first_call_of_{shape}", (f32(), f32(n)), Limit(calls=n))
 
 
 def maps():

@@ -30,6 +30,7 @@ class Target:
 
 ARITHMETIC = ("Arithmetic, not memory: in the first-level cache one core needs {} ns for an element, which on two cores is {} of the time "
               "measured here.")
+SHAPES = ("chain", "tree")
 SINGLE = ("a * x", "x + b", "relu(x), ", "x * z", "x + z")
 BIG = tuple(f"matmul {n}x{n}x{n}" for n in (256, 512, 1024, 2048))
 WIDE = ("64 x 32x32, 32 -> 32", "64 x 16x16, 32 -> 64", "64 x 16x16, 64 -> 64")
@@ -48,9 +49,9 @@ TARGETS = (
     Target("T3 traced identity, ns", ("traced identity",), "ours_ns", most=250),
     Target("T3 traced chain of 10 ops, ns", ("traced chain",), "ours_ns", most=350),
     Target("T3 what 200 captured Variables add to a call, ns",
-           ("traced sum of 200 captured Variables, f32 scalars", "traced sum of 200 times its argument, f32 scalars"), "difference", most=5000),
-    *(Target(f"T4 first call of {n:,} ops, ns", tuple(f"trace, plan and first call of a {shape} of {n:,} ops" for shape in ("chain", "tree")),
-             "ours_ns", most=5000 * n) for n in (10, 100, 1000, 10_000, 100_000)),
+           tuple(f"traced sum of 200 {summed}, f32 scalars" for summed in ("captured Variables", "times its argument")), "difference", most=5000),
+    *(Target(f"T4 first call of {n:,} ops, ns", tuple(f"trace, plan and first call of a {shape} of {n:,} ops$" for shape in SHAPES), "ours_ns",
+             most=5000 * n) for n in (10, 100, 1000, 10_000, 100_000)),
     Target("T7 single ops, of triad", SINGLE, "of_triad", least=0.9),
     Target("T8 forward, of triad", ("gelu (erf) forward, ",), "of_triad", least=0.7, cause=ARITHMETIC.format("0.35", "two thirds")),
     Target("T8 forward and backward, of triad", ("gelu (erf) forward and",), "of_triad", least=0.6,

@@ -179,7 +179,9 @@ Tensors Plan::outputs_of(std::span<Tensor> inputs, Frame& frame) const {
       outputs.push_back(output.value == output.root ? whole : make_view(whole, values_[output.value].spec.shape));
       continue;
     }
-    Tensor& whole = root.place == Place::kInput ? inputs[root.at] : root.place == Place::kDynamic ? frame.values[output.root] : frame.escaping[root.at];
+    Tensor& whole = root.place == Place::kInput     ? inputs[root.at]
+                    : root.place == Place::kDynamic ? frame.values[output.root]
+                                                    : frame.escaping[root.at];
     if (output.last) outputs.push_back(std::move(whole));
     else outputs.push_back(output.value == output.root ? whole : make_view(whole, values_[output.value].spec.shape));
   }
