@@ -40,7 +40,7 @@ const Variable& variable_of(const SlotUse& use, std::span<Variable* const> varia
 bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
   if (!trace.pinned.empty()) {
     for (std::size_t i = 0; i < trace.pinned.size(); ++i)
-      if (trace.pinned[i].slot() != leaves.variables[i]->slot()) return false;
+      if (trace.pinned[i] != leaves.variables[i]->slot()) return false;
     return true;
   }
   return trace.captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {

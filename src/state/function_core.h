@@ -60,7 +60,7 @@ struct FunctionTrace {
   std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
   std::vector<Slot*> read_order;                   // then, those read, by id
   std::vector<const Slot*> captured;  // of reads and writes, by address
-  std::vector<Variable> pinned;  // if not empty, the Variables that must be passed: the body has looked at which they are
+  std::vector<SlotRef> pinned;   // if not empty, the slots that must be passed: the body has looked at which they are. Some may have expired
   FunctionReport::Trace report;
   std::atomic<std::uint64_t> calls{0}, last_call{0};
 

@@ -311,7 +311,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
     std::sort(trace->read_order.begin(), trace->read_order.end(), [](const Slot* a, const Slot* b) { return a->id < b->id; });
   }
   if (pinned_)
-    for (const Variable* variable : call_.leaves.variables) trace->pinned.push_back(*variable);
+    for (const Variable* variable : call_.leaves.variables) trace->pinned.push_back(variable->slot());
   for (const std::vector<SlotUse>* uses : {&trace->reads, &trace->writes})
     for (const SlotUse& use : *uses)
       if (use.argument < 0) trace->captured.push_back(use.captured->slot().get());
