@@ -19,5 +19,15 @@ TEST(FunctionAliases, AnInnerFunctionHoldsWhatItIsGiven) {
   EXPECT_EQ(number(outer(other, zeros({3}))), 10);
 }
 
+TEST(FunctionAliases, AnInnerFunctionWritesTheValueThatWasThere) {
+  Variable v{1.f};
+  Function inner = [&] { v.assign(v); };
+  Function outer = [&] { inner(); };
+  outer();
+  EXPECT_EQ(v.version(), 1u);
+  atomically([&] { inner(); });
+  EXPECT_EQ(v.version(), 2u);
+}
+
 }  // namespace
 }  // namespace weft

@@ -219,12 +219,8 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
   Tensors outputs = call_graph(trace.runner, inputs, at);
   if (transaction) {
     const std::size_t first = outputs.size() - writes.size();
-    for (std::size_t i = 0; i < writes.size(); ++i) {
-      Tensor& fresh = outputs[first + i];
-      // Written is written, even the value that was there.
-      transaction->value(i) = fresh.same_as(transaction->value(i)) && !fresh.node()->symbolic ? make_view(fresh, fresh.shape()) : std::move(fresh);
-    }
-    transaction->publish();
+    for (std::size_t i = 0; i < writes.size(); ++i) transaction->value(i) = std::move(outputs[first + i]);
+    transaction->publish_all();
     outputs.resize(first);
   }
   return outputs;

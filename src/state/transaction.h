@@ -161,7 +161,9 @@ class WriteTransaction {
   /// At first the value of writes[i]; what is put here is published. A slot that is named twice has one value, the later one.
   Tensor& value(std::size_t i) { return values_[i]; }
   /// Publishes those values that are not the ones it began with. At most once.
-  void publish();
+  void publish() { publish_values(false); }
+  /// The same for all values: written is written, even the value that was there.
+  void publish_all() { publish_values(true); }
 
   using Place = UpdatePlace;  // of writes[i]
   /// Publishes new values of the old Specs that `kernel` computes from the old ones, all of them at one moment. Values that nobody else
@@ -171,6 +173,7 @@ class WriteTransaction {
   void publish_in_place(FunctionRef<void(std::span<const Place>)> kernel);
 
  private:
+  void publish_values(bool also_unchanged);
   void publish_into_new(FunctionRef<void(std::span<const Place>)> kernel);
   std::span<const SlotRef> slots() const { return slots_; }
   std::vector<SlotRef> slots_;

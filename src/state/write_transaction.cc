@@ -42,12 +42,12 @@ WriteTransaction::WriteTransaction(std::span<const SlotRef> writes, std::span<co
 
 WriteTransaction::~WriteTransaction() = default;
 
-void WriteTransaction::publish() {
+void WriteTransaction::publish_values(bool also_unchanged) {
   Transaction& t = *Transaction::current();
   const std::size_t mark = t.enter();  // in a block, all of them are written or none
   try {
     for (std::size_t i = 0; i < slots_.size(); ++i)
-      if (!values_[i].same_as(first_[i])) t.write(slots_[i], std::move(values_[i]), at_, by_);
+      if (also_unchanged || !values_[i].same_as(first_[i])) t.write(slots_[i], std::move(values_[i]), at_, by_);
   } catch (...) {
     t.leave(mark, true);
     throw;
