@@ -29,5 +29,27 @@ TEST(FunctionAliases, AnInnerFunctionWritesTheValueThatWasThere) {
   EXPECT_EQ(v.version(), 2u);
 }
 
+// What is read behind a write is followed like any other read.
+TEST(FunctionAliases, ATapeAroundACallSeesReadsBehindWrites) {
+  Variable v{3.f};
+  const auto body = [&](Tensor x) {
+    v.assign(x);
+    return v * v;
+  };
+  Function traced = body;
+  for (int call = 0; call < 2; ++call) {
+    GradientTape eager;
+    const Tensor by_hand = eager.gradient(body(5.f), v);
+    GradientTape tape;
+    EXPECT_EQ(number(tape.gradient(traced(5.f), v)), number(by_hand)) << call;
+    EXPECT_EQ(number(by_hand), 10);
+  }
+  Function outer = [&](Tensor x) {
+    GradientTape tape;
+    return tape.gradient(traced(x), v);
+  };
+  EXPECT_EQ(number(outer(7.f)), 14);
+}
+
 }  // namespace
 }  // namespace weft

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/apply.h"
+#include "graph/tracer.h"
 #include "state/regions.h"
 #include "state/transaction.h"
 #include <weft/print.h>
@@ -230,6 +230,13 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
 
 namespace {
 
+// Whether somebody follows what happens now. A trace alone does not: it will say of itself what the call says.
+bool is_taped() {
+  for (const Interpreter* i = Interpreter::top(); i != nullptr; i = i->below())
+    if (dynamic_cast<const Tracer*>(i) == nullptr) return true;
+  return false;
+}
+
 template <class F>
 auto with_memory(const FunctionCore& core, Location at, const F& f) {
   try {
@@ -249,7 +256,7 @@ bool FunctionCall::run_at_once(FunctionCore& core, Tensor* const* arguments, std
   const std::span<Tensor* const> tensors(arguments, count);
   const std::shared_ptr<FunctionTrace> trace = core.find(tensors);
   if (trace == nullptr) return false;
-  if (trace->own_gradients && Interpreter::top() != nullptr) return false;
+  if (trace->own_gradients && is_taped()) return false;
   Tensors outputs = with_memory(core, at, [&] {
     CallInputs inputs(count + trace->reads.size());
     for (std::size_t i = 0; i < count; ++i) inputs[i] = std::move(*arguments[i]);
@@ -266,7 +273,7 @@ bool FunctionCall::prepare(void (*body)(void*, FunctionCall&), void* context) {
     s.core.apply_signature(s.arguments, s.leaves, s.at);
     if (s.core.options.run_eagerly) return false;
     find_or_trace(body, context);
-    return !s.trace->own_gradients || Interpreter::top() == nullptr;
+    return !s.trace->own_gradients || !is_taped();
   });
 }
 

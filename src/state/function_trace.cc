@@ -44,11 +44,18 @@ bool is_own_line(Location at) {
   return std::string_view(at.file).starts_with(sources);
 }
 
-// The interpreter of a trace. What is read of Variables is no business of tapes below: they will see the call.
+// The interpreter of a trace. What is read of Variables is no business of tapes below: they will see the call. But of a call they see what
+// Variables held before it, while a body that reads what it has written gives them that to follow.
 class FunctionTracer final : public Tracer {
  public:
-  using Tracer::Tracer;
-  Tensor read(std::uint64_t, const Variable&, Tensor value, Location) override { return value; }
+  FunctionTracer(Graph& graph, Transaction& transaction) : Tracer(graph), transaction_(transaction) {}
+  Tensor read(std::uint64_t, const Variable& variable, Tensor value, Location) override {
+    if (variable.trainable() && is_floating(variable.dtype()) && transaction_.has_written(variable.slot())) transaction_.symbols->own_gradient();
+    return value;
+  }
+
+ private:
+  Transaction& transaction_;
 };
 
 }  // namespace
@@ -56,7 +63,7 @@ class FunctionTracer final : public Tracer {
 // One run of the body.
 class Tracing final : public SlotSymbols {
  public:
-  Tracing(FunctionCallState& call, const CallKind& kind, bool pinned) : call_(call), kind_(kind), pinned_(pinned), tracer_(graph_) {
+  Tracing(FunctionCallState& call, const CallKind& kind, bool pinned) : call_(call), kind_(kind), pinned_(pinned), tracer_(graph_, transaction_) {
     if (call.core.options.strict) tracer_.refuse_constants();
     transaction_.symbols = this;
     for (const LeafNote& note : notes_)
@@ -116,8 +123,8 @@ class Tracing final : public SlotSymbols {
   const bool pinned_;
   const std::vector<LeafNote> notes_ = notes_of(call_.arguments);
   Graph graph_;
-  FunctionTracer tracer_;
   Transaction transaction_;
+  FunctionTracer tracer_;
   std::span<const Argument> copies_;
   std::vector<Tensor> symbols_;      // of the arguments' Tensors
   std::vector<SlotRef> stand_ins_;   // for the call's Variables, in their order

@@ -76,6 +76,7 @@ class Transaction {
   void write(const SlotRef& slot, Tensor value, Location at, const char* by);
   /// Snapshots these slots at one moment, so that reading them cannot conflict. Values that the transaction has already stay.
   void read_ahead(std::span<const SlotRef> slots);
+  bool has_written(const SlotRef& slot) { return entry_of(slot).pending.defined(); }
   /// Takes the turns of these slots. REQUIRES: it has none yet and has read nothing.
   void reserve(std::vector<Slot*> slots);
 
