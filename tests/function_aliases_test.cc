@@ -51,5 +51,38 @@ TEST(FunctionAliases, ATapeAroundACallSeesReadsBehindWrites) {
   EXPECT_EQ(number(outer(7.f)), 14);
 }
 
+// The trace for two Variables has no use for what it has read of the captured one; for one Variable it is everything.
+TEST(FunctionAliases, ACapturedVariableIsPassedLater) {
+  Variable held{3.f}, other{2.f};
+  Function slope = [&](Variable v) {
+    GradientTape tape;
+    return tape.gradient(held * held, v, {.unconnected = Unconnected::kZeros});
+  };
+  EXPECT_EQ(number(slope(other)), 0);
+  EXPECT_EQ(number(slope(held)), 6);
+  Function reversed = [&](Variable v) {
+    GradientTape tape;
+    const std::vector<Grad> grads = tape.gradients({v * v}, {held}, {.unconnected = Unconnected::kNone});
+    return grads[0].present() ? grads[0].dense() : Tensor(0.f);
+  };
+  EXPECT_EQ(number(reversed(other)), 0);
+  EXPECT_EQ(number(reversed(held)), 6);
+}
+
+TEST(FunctionAliases, AVariableThatAnInnerFunctionHoldsIsPassedLater) {
+  Variable held{3.f}, other{2.f};
+  Function inner = [&](Variable v) {
+    GradientTape tape;
+    return tape.gradient(held * held, v, {.unconnected = Unconnected::kZeros});
+  };
+  Function between = [](Variable a, Variable b) {
+    GradientTape tape;
+    return tape.gradient(a * a, b, {.unconnected = Unconnected::kZeros});
+  };
+  Function outer = [&](Variable v) { return inner(v) + between(held, v); };
+  EXPECT_EQ(number(outer(other)), 0);
+  EXPECT_EQ(number(outer(held)), 12);
+}
+
 }  // namespace
 }  // namespace weft

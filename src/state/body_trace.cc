@@ -49,6 +49,10 @@ Tensor BodyTracing::symbol_for(const SlotRef& slot, Location at) {
   return symbol;
 }
 
+void BodyTracing::touched(const SlotRef& slot) {
+  if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->touched(slot);
+}
+
 SlotRef BodyTracing::made(SlotRef slot) { return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->made(std::move(slot)) : slot; }
 
 void BodyTracing::own_gradient() {

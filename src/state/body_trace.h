@@ -50,6 +50,7 @@ class BodyTracing final : public SlotSymbols {
   std::shared_ptr<const Runner> finish(std::span<const Input> inputs, std::span<const ValueId> outputs);
 
   Tensor symbol_for(const SlotRef& slot, Location at) override;
+  void touched(const SlotRef& slot) override;
   SlotRef made(SlotRef slot) override;
   void own_gradient() override;
 

@@ -44,7 +44,7 @@ bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
     return true;
   }
   return trace.captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
-    return std::binary_search(trace.captured.begin(), trace.captured.end(), v->slot().get());
+    return std::binary_search(trace.captured.begin(), trace.captured.end(), v->slot());
   });
 }
 
@@ -182,8 +182,11 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
       if (tensor.defined() && tensor.node()->symbolic)
         throw TraceError("Function", "an argument " + tensor.spec().str() +
                              " was made while tracing and has no value outside; return it from the traced function.", tensor.node()->made_at());
-  if (Transaction* const outer = Transaction::current(); trace.own_gradients && outer != nullptr && outer->symbols != nullptr)
-    outer->symbols->own_gradient();
+  if (Transaction* const outer = Transaction::current(); outer != nullptr && outer->symbols != nullptr) {
+    if (trace.own_gradients) outer->symbols->own_gradient();
+    for (const SlotRef& slot : trace.captured) touch(slot);
+    for (const Variable* variable : variables) touch(variable->slot());
+  }
   std::vector<SlotRef> own_reads, own_writes;
   if (!variables.empty()) own_reads = slots_of(trace.reads, variables), own_writes = slots_of(trace.writes, variables);
   const std::vector<SlotRef>&reads = variables.empty() ? trace.read_slots : own_reads, &writes = variables.empty() ? trace.written_slots : own_writes;

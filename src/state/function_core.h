@@ -59,7 +59,7 @@ struct FunctionTrace {
   bool at_once = false;          // of a body of Tensors that returns one or nothing: no handle was empty, so kind.shapes and dtypes say all
   std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
   std::vector<Slot*> read_order;                   // then, those read, by id
-  std::vector<const Slot*> captured;  // of reads and writes, by address
+  std::vector<SlotRef> captured;  // all that the body has touched, by address; also those of which nothing is left in the graph
   std::vector<SlotRef> pinned;   // if not empty, the slots that must be passed: the body has looked at which they are. Some may have expired
   FunctionReport::Trace report;
   std::atomic<std::uint64_t> calls{0}, last_call{0};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/guard.h"
 #include "graph/passes.h"
@@ -100,8 +101,10 @@ class Tracing final : public SlotSymbols {
   std::shared_ptr<FunctionTrace> finish();
   const std::vector<MadeSlot>& made_slots() const { return made_; }
 
+  void touched(const SlotRef& slot) override { touched_.insert(slot); }
   Tensor symbol_for(const SlotRef& slot, Location at) override {
     reads_.push_back(slot);
+    touched_.insert(slot);
     return tracer_.input(slot->declared, at);
   }
   SlotRef made(SlotRef slot) override;
@@ -132,6 +135,7 @@ class Tracing final : public SlotSymbols {
   std::unordered_map<const Slot*, const LeafNote*> titles_;          // of those passed, where they were met first
   std::vector<SlotRef> given_;       // what the Variables in the copies are, one by one
   std::vector<SlotRef> reads_;
+  std::unordered_set<SlotRef> touched_;  // read, or looked at in another way
   bool shared_variables_ = false;    // some lie behind pointers, where nothing can stand in
   bool own_gradients_ = false;
   std::vector<MadeSlot> made_;       // by the body, in this trace
@@ -243,7 +247,7 @@ bool Tracing::looks_at_identity() const {
   if (shared_variables_) return true;
   for (const SlotRef& slot : stand_ins_)
     if (slot->identity_asked) return true;
-  bool aliases = std::any_of(reads_.begin(), reads_.end(), [&](const SlotRef& slot) { return is_passed(slot); });
+  bool aliases = std::any_of(touched_.begin(), touched_.end(), [&](const SlotRef& slot) { return is_passed(slot); });
   transaction_.each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) { aliases = aliases || is_passed(slot); });
   return aliases;
 }
@@ -319,9 +323,10 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   }
   if (pinned_)
     for (const Variable* variable : call_.leaves.variables) trace->pinned.push_back(variable->slot());
-  for (const std::vector<SlotUse>* uses : {&trace->reads, &trace->writes})
-    for (const SlotUse& use : *uses)
-      if (use.argument < 0) trace->captured.push_back(use.captured->slot().get());
+  for (const SlotUse& use : trace->writes)
+    if (use.argument < 0) touched_.insert(use.captured->slot());
+  for (const SlotRef& slot : touched_)
+    if (argument_of(slot) < 0) trace->captured.push_back(slot);
   std::sort(trace->captured.begin(), trace->captured.end());
   for (const SlotUse& use : trace->reads) report.reads.push_back(use.title);
   for (const SlotUse& use : trace->writes) report.writes.push_back(use.title);

@@ -1,7 +1,7 @@
 // The reverse-mode algorithm.
 #include "state/recorder.h"
 
-#include "state/slot.h"
+#include "state/transaction.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 
@@ -209,9 +209,11 @@ Grad TapeRecorder::sum_over_reads(const Source& source, const std::vector<Grad>&
 std::vector<Grad> TapeRecorder::answer(const Question& question) const {
   const auto& [targets, sources, options, at, tree] = question;
   std::vector<std::int32_t> source_ids;
-  for (const Source& source : sources)
+  for (const Source& source : sources) {
+    if (source.variable() != nullptr) touch(source.variable()->slot());
     for (const std::int32_t id : ids_of(source))
       if (id >= 0) source_ids.push_back(id);
+  }
   const std::vector<bool> needed = reachable_from(source_ids);
   std::vector<bool> kept(needed.size(), false);
   for (const std::int32_t id : source_ids) kept[index(id)] = true;

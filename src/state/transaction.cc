@@ -78,6 +78,10 @@ Tensor read(const SlotRef& slot, Location at) {
   return current_transaction == nullptr ? read_latest(*slot) : current_transaction->read(slot, at);
 }
 
+void touch(const SlotRef& slot) {
+  if (current_transaction != nullptr && current_transaction->symbols != nullptr) current_transaction->symbols->touched(slot);
+}
+
 void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
   if (Transaction* t = current_transaction) {
     t->read_ahead(slots);

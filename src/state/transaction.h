@@ -23,6 +23,8 @@ namespace weft::inline v0 {
 /// What this thread sees of a slot: its transaction's write or snapshot, else the published value.
 Tensor read(const SlotRef& slot, Location at);
 Tensor read_latest(Slot& slot);
+/// Tells a trace, if there is one, that what the program does depends on which slot this is.
+void touch(const SlotRef& slot);
 /// The values of many slots at one moment; those of the transaction, if one is open. REQUIRES: as many values as slots.
 void read_together(std::span<const SlotRef> slots, std::span<Tensor> values);
 /// The published values of slots that live at least as long as the call. REQUIRES: as many values, all of them undefined.
@@ -44,6 +46,8 @@ class SlotSymbols {
   virtual ~SlotSymbols() = default;
   /// Asked once for each slot that is read before it is written.
   virtual Tensor symbol_for(const SlotRef& slot, Location at) = 0;
+  /// What the program does depends on which slot this is, though nothing is read of it.
+  virtual void touched(const SlotRef& slot) = 0;
   /// A Variable has been made: the slot that it has from now on.
   virtual SlotRef made(SlotRef slot) = 0;
   /// The program gives a gradient of its own, which its ops do not show.
