@@ -4,7 +4,7 @@ find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-file(GLOB tests CONFIGURE_DEPENDS src/*/*_test.cc tests/*.cc)
+file(GLOB tests CONFIGURE_DEPENDS src/*/*_test.cc tests/*.cc tests/fuzz/*.cc)
 if(tests)
   add_executable(weft_tests ${tests})
   target_link_libraries(weft_tests PRIVATE weft_flags weft_static GTest::gtest_main nlohmann_json::nlohmann_json)

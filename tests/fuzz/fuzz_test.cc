@@ -1,0 +1,43 @@
+// A traced call and a block of atomically are the same thing: random programs are run as both, and nobody can tell which was which.
+#include <gtest/gtest.h>
+
+#include "tests/fuzz/compare.h"
+#include "tests/fuzz/generate.h"
+#include "tests/suite_rows.h"
+
+namespace weft::fuzz {
+namespace {
+
+// WEFT_TEST_SCALE=long: a million programs, half an hour.
+TEST(Fuzz, TracedIsEager) {
+  const int programs = test::long_scale() ? 1'000'000 : test::small_scale() ? 500 : 10'000;
+  std::array<int, kFeatures> counts{};
+  int failures = 0;
+  for (int seed = 0; seed < programs && failures < 3; ++seed) {
+    const Program program = generate(static_cast<std::uint64_t>(seed));
+    Features seen;
+    if (difference(program, &seen).empty()) {
+      for (std::size_t f = 0; f < kFeatures; ++f) counts[f] += seen[f];
+      continue;
+    }
+    ++failures;
+    const Program smaller = shrunk(program);
+    ADD_FAILURE() << smaller.str() << difference(smaller);
+  }
+  if (failures > 0) return;
+  for (std::size_t f = 0; f < kFeatures; ++f) {
+    const int percent = static_cast<Feature>(f) == Feature::kThrowsAfterWrite ? 20 : 10;
+    EXPECT_GE(counts[f] * 100LL, programs * static_cast<long long>(percent)) << "programs with " << name_of(static_cast<Feature>(f));
+  }
+}
+
+// The same seed means the same program with every compiler and library.
+TEST(Fuzz, ProgramsAreReproducible) {
+  std::uint64_t hash = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed)
+    for (const char c : generate(seed).str()) hash = hash * 1099511628211ull + static_cast<unsigned char>(c);
+  EXPECT_EQ(hash, 805680323813789937u);
+}
+
+}  // namespace
+}  // namespace weft::fuzz
