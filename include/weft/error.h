@@ -47,6 +47,7 @@ WEFT_ERROR_CLASS(GradientError);     ///< no gradient can be formed
 WEFT_ERROR_CLASS(ConflictError);     ///< somebody else changed what a transaction was about to change
 WEFT_ERROR_CLASS(CheckError);        ///< a check that the program asked for did not hold
 WEFT_ERROR_CLASS(NumericError);      ///< a value is not finite where that was asked for
+WEFT_ERROR_CLASS(IoError);           ///< a file cannot be read or written
 WEFT_ERROR_CLASS(OutOfMemoryError);  ///< the memory asked for cannot be had
 #undef WEFT_ERROR_CLASS
 

@@ -37,6 +37,7 @@ GradientError::~GradientError() = default;
 ConflictError::~ConflictError() = default;
 CheckError::~CheckError() = default;
 NumericError::~NumericError() = default;
+IoError::~IoError() = default;
 OutOfMemoryError::~OutOfMemoryError() = default;
 
 InternalError::InternalError(const std::string& sentence, Location at)
