@@ -198,6 +198,14 @@ void rethrow_in_name_of(const Op& op, Location at, const std::string& where) {
   }
 }
 
+constinit thread_local OnBehalf* OnBehalf::current_ = nullptr;
+
+bool is_own_line(Location at) {
+  constexpr std::string_view here = __FILE__;
+  constexpr std::string_view sources = here.substr(0, here.rfind("core/"));
+  return std::string_view(at.file).starts_with(sources);
+}
+
 Interpreter* Interpreter::top() { return stack_top; }
 
 // An interpreter that is still installed when its thread ends is removed then: it may outlive the thread.

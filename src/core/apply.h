@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "core/op.h"
 
@@ -71,6 +72,27 @@ Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Locatio
 /// Throws the error being handled again, as one of `op`, called at `at`: what its parts, shapes or memory refuse, it refuses.
 /// `where` says which parts, if not those of an expanded row: "in its gradient ".
 [[noreturn]] void rethrow_in_name_of(const Op& op, Location at, const std::string& where = {});
+
+/// Whether a line is Weft's own: rows, gradients and optimizers are ordinary code, whose lines tell a program nothing.
+bool is_own_line(Location at);
+
+/// A scope in which Weft's own code makes calls for a line of the program: tapes and tracers remember that line instead.
+class OnBehalf {
+ public:
+  explicit OnBehalf(Location at) : at_(at), before_(current_) {
+    if (at.line != 0) current_ = this;
+  }
+  ~OnBehalf() { current_ = before_; }
+  OnBehalf(const OnBehalf&) = delete;
+  OnBehalf& operator=(const OnBehalf&) = delete;
+  /// The line to remember for a call: its own if that is the program's, or if there is no scope.
+  static Location line(Location own) { return current_ != nullptr && is_own_line(own) ? current_->at_ : own; }
+
+ private:
+  Location at_;
+  OnBehalf* before_;
+  static thread_local constinit OnBehalf* current_;
+};
 
 /// Checks a call against its row: dtypes, attributes, then `.infer`.
 /// Returns the Specs of the outputs. The same in every mode.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/apply.h"
 #include "core/infer.h"
 #include "optim/book.h"
 #include "state/slot.h"
@@ -192,6 +193,7 @@ class Optimizer::Run {
 
 void Optimizer::apply(std::span<const Grad> gradients, std::span<const Variable* const> variables, std::span<const std::string_view> keys,
                       Location at) {
+  const OnBehalf line(at);
   std::vector<Grad> present;
   std::vector<const Variable*> changing;
   std::vector<std::string_view> names, missing;

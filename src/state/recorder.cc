@@ -84,7 +84,7 @@ std::int32_t TapeRecorder::name_value(const Tensor& x, bool flows) noexcept {
 void TapeRecorder::record(const Call& call, std::span<Tensor> inputs, std::span<const std::int32_t> ids, Tensors& outputs, bool broken) {
   try {
     ids_.reserve(outputs.size());
-    TapeRecord& record = records_.append(call.op, call.at, broken ? AttrSpan() : call.attrs, inputs, ids, outputs, broken);
+    TapeRecord& record = records_.append(call.op, OnBehalf::line(call.at), broken ? AttrSpan() : call.attrs, inputs, ids, outputs, broken);
     const std::span<std::int32_t> names = record.output_ids();
     for (std::size_t i = 0; i < outputs.size(); ++i) names[i] = name_value(outputs[i], !broken && is_floating(outputs[i].dtype()));
   } catch (...) {
@@ -122,6 +122,7 @@ void TapeRecorder::apply_with(const Call& call, std::int32_t* ids, Tensor* held,
   if (!followed || stopped || call.op.is(kNoGradient) || retired()) return apply_unrecorded(call, {ids, count}, known, outputs);
   if (call.op.grad == nullptr && call.op.expand != nullptr) {  // differentiated through its parts: record those
     validate(call, weft::check(call));
+    const OnBehalf parts(OnBehalf::line(call.at));
     for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
     return;
   }

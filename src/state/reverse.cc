@@ -94,6 +94,7 @@ void TapeRecorder::reverse(const std::vector<bool>& needed, const std::vector<bo
       wanted_any = wanted_any || wanted.back();
     }
     if (!wanted_any) continue;
+    const OnBehalf line(record.at);
     SmallVector<Grad, 2> dys;
     for (std::int32_t id : record.output_ids()) {
       dys.emplace_back();
@@ -208,6 +209,7 @@ Grad TapeRecorder::sum_over_reads(const Source& source, const std::vector<Grad>&
 
 std::vector<Grad> TapeRecorder::answer(const Question& question) const {
   const auto& [targets, sources, options, at, tree] = question;
+  const OnBehalf line(at);
   std::vector<std::int32_t> source_ids;
   for (const Source& source : sources) {
     if (source.variable() != nullptr) touch(source.variable()->slot());
