@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/function_report.h>
 #include <weft/transaction.h>
 #include <weft/tree.h>
 #include <weft/variable.h>
@@ -56,31 +57,7 @@ struct FunctionOptions {
   bool check_numerics = false;          ///< each op looks at what it made: NaN or infinity is a NumericError that names it. For finding faults: slow
   bool run_eagerly = false;             ///< the body runs at each call, as a block of `atomically`
   int max_traces = 64;                  ///< the one that was used longest ago is forgotten
-};
-
-/// What a Function has done and frozen.
-struct WEFT_API FunctionReport {
-  struct Constant {
-    std::string value;  ///< as text; of many elements, the Spec
-    std::string op;     ///< that read it first, or "return"
-    Location at{};
-    bool literal = false;  ///< a number of the program
-  };
-  struct Trace {
-    std::vector<std::string> arguments;  ///< "x f32[32,10]", one for each leaf
-    std::string cause;                   ///< "first call", or what differed: "argument 0 `x`: f32[32,10] -> f32[64,10]"
-    std::vector<std::string> reads, writes;  ///< Variables: by path from an argument, else by name or the line that made them
-    std::vector<Constant> constants;
-    std::size_t ops = 0;
-    std::size_t steps = 0;        ///< of the plan that was used last; pointwise ops that feed each other are one. 0: it has none
-    std::size_t arena_bytes = 0;  ///< that a call needs for what does not leave it
-    std::uint64_t calls = 0;
-    double milliseconds = 0;  ///< that tracing took
-  };
-  std::string name;
-  std::vector<Trace> traces;  ///< those that are kept, oldest first
-  std::uint64_t traced = 0;   ///< how often the body has been traced in all
-  std::string str() const;
+  std::vector<std::string> without = {};  ///< passes that are left out, by name (docs/functions.md); the results are the same bits
 };
 
 namespace detail {
@@ -139,7 +116,8 @@ class WEFT_API Outside {
 
 WEFT_API std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, Location at);
 WEFT_API FunctionReport report(const FunctionCore& core);
-WEFT_API std::string graph_text(const FunctionCore& core);
+WEFT_API FunctionGraph graph(const FunctionCore& core);
+WEFT_API void profile(FunctionCore& core, int calls, Location at);
 
 template <class F>
 struct signature_of;
@@ -208,7 +186,10 @@ class Function<R(A...)> {
   }
 
   FunctionReport explain() const { return detail::report(*core_); }
-  std::string graph() const { return detail::graph_text(*core_); }  ///< the ops of each trace, as text
+  FunctionGraph graph() const { return detail::graph(*core_); }
+  /// The next `calls` calls of each trace, also of those made later, are timed step by step; `explain()` has the times, and
+  /// `explain().chrome_trace()` the last call. What was measured before is forgotten; 0 ends it. Throws ValueError if calls < 0.
+  void profile(int calls, Location at = Location::here()) const { detail::profile(*core_, calls, at); }
 
  private:
   Result call(Location at, detail::Passed<A>&... given) const {

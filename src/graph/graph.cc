@@ -1,15 +1,41 @@
 #include "graph/graph.h"
 
+#include "graph/region.h"
+
 namespace weft::inline v0 {
 namespace {
 
 std::string name_of_value(ValueId id) { return "%" + std::to_string(id); }
 
-std::string place(Location at) {
+std::string indented(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    out += "    " + text.substr(at, end - at);
+    at = end;
+  }
+  return out;
+}
+
+// The graphs that a call runs: branches, the body of a loop.
+std::string bodies_text(const GraphNode& node) {
+  std::string text;
+  for (const Attr& attr : node.attrs)
+    if (const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr); region != nullptr && *region != nullptr)
+      for (std::size_t i = 0; i < (*region)->bodies.size(); ++i)
+        text += "  body " + std::to_string(i) + ":\n" + indented((*region)->bodies[i]->graph().str());
+  return text;
+}
+
+std::string place(Location at) { return at.line == 0 ? "" : "   " + line_text(at); }
+
+}  // namespace
+
+std::string line_text(Location at) {
   if (at.line == 0) return "";
   const std::string_view path = at.file;
   const auto slash = path.rfind('/');
-  return "   " + std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)) + ":" + std::to_string(at.line);
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1)) + ":" + std::to_string(at.line);
 }
 
 std::string call_text(const GraphNode& node) {
@@ -23,7 +49,7 @@ std::string call_text(const GraphNode& node) {
   return text + ")";
 }
 
-}  // namespace
+std::string constant_text(const GraphConstant& constant) { return constant.value.size() <= 8 ? constant.value.str() : "..."; }
 
 ValueId Graph::add_input(Spec spec, Location at) {
   const auto id = static_cast<ValueId>(values.size());
@@ -47,23 +73,29 @@ ValueId Graph::add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> g
   return first;
 }
 
-std::string Graph::str() const {
+std::string Graph::str(std::span<const std::string> input_names, std::span<const std::string> output_names) const {
   std::string text;
-  for (ValueId id : inputs) text += name_of_value(id) + " " + values[id].spec.str() + " = input" + place(values[id].made_at) + "\n";
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    text += name_of_value(inputs[i]) + " " + values[inputs[i]].spec.str() + " = input" + (input_names.empty() ? "" : " " + input_names[i]) +
+            place(values[inputs[i]].made_at) + "\n";
   for (std::size_t id = 0; id < values.size(); ++id) {
     if (values[id].kind != GraphValue::Kind::kConstant) continue;
     const GraphConstant& constant = constants[values[id].from];
-    const std::string shown = constant.value.size() <= 8 ? constant.value.str() : "...";
-    text += name_of_value(static_cast<ValueId>(id)) + " " + values[id].spec.str() + " = constant " + shown + place(constant.at) + "\n";
+    text += name_of_value(static_cast<ValueId>(id)) + " " + values[id].spec.str() + " = constant " + constant_text(constant) +
+            place(constant.at) + "\n";
   }
   for (const GraphNode& node : nodes) {
     for (std::uint32_t i = 0; i < node.count; ++i)
       text += (i == 0 ? "" : ", ") + name_of_value(node.first + i) + " " + values[node.first + i].spec.str();
-    text += " = " + call_text(node) + place(node.at) + "\n";
+    text += " = " + call_text(node) + place(node.at) + "\n" + bodies_text(node);
   }
-  text += "return";
-  for (std::size_t i = 0; i < outputs.size(); ++i) text += (i == 0 ? " " : ", ") + name_of_value(outputs[i]);
-  return text + "\n";
+  std::string returned = "return", written;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!output_names.empty() && !output_names[i].empty())
+      written += "write " + name_of_value(outputs[i]) + " to " + output_names[i] + "\n";
+    else returned += (returned == "return" ? " " : ", ") + name_of_value(outputs[i]);
+  }
+  return text + written + returned + "\n";
 }
 
 void verify(const Graph& graph, const char* after) {

@@ -55,8 +55,17 @@ struct Graph {
   ValueId add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> inputs, const Specs& results, Location at);
 
   /// One line for each input, constant and call: "%4 f32[3] = add(%1, %2)   net.cc:12".
-  std::string str() const;
+  std::string str() const { return str({}, {}); }
+  /// The same with names for inputs and outputs, as many as there are of each, or none; an output without one is returned.
+  std::string str(std::span<const std::string> input_names, std::span<const std::string> output_names) const;
 };
+
+/// "add(%1, %2, axis=[0])"
+std::string call_text(const GraphNode& node);
+/// "net.cc:12", or nothing
+std::string line_text(Location at);
+/// Of few elements, the elements; else "..."
+std::string constant_text(const GraphConstant& constant);
 
 /// Throws InternalError if an invariant does not hold; `after` says what has been done to the graph.
 void verify(const Graph& graph, const char* after);

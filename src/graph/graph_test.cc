@@ -63,10 +63,7 @@ TEST(Graph, PassesKeepWhatIsNeeded) {
     const Tensor c = Tensor(2.f) * Tensor(3.f);  // known now
     return Values{a + b + c};
   });
-  share_equal(graph);
-  fold_constants(graph);
-  const std::vector<bool> kept = drop_dead(graph, 1);
-  verify(graph, "all passes");
+  const std::vector<bool> kept = optimize(graph, 1).kept_inputs;
   EXPECT_EQ(kept, (std::vector<bool>{true, true, false}));
   EXPECT_EQ(graph.nodes.size(), 3u) << graph.str();
   EXPECT_EQ(floats(run(graph, {Tensor({1.f, 2.f}), Tensor({10.f, 20.f})})[0]), (std::vector<float>{26, 86}));

@@ -2,56 +2,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <unordered_map>
 
+#include "graph/rebuilt.h"
 #include "graph/region.h"
 
 namespace weft::inline v0 {
 namespace {
 
 using From = GraphValue::Kind;
-
-// Builds a graph anew from the parts of another one that are kept.
-class Rebuilt {
- public:
-  explicit Rebuilt(const Graph& from) : from_(from), now_(from.values.size(), kNowhere) {}
-
-  static constexpr ValueId kNowhere = ~ValueId{0};
-  void keep_input(ValueId id) { now_[id] = graph.add_input(from_.values[id].spec, from_.values[id].made_at); }
-  ValueId operator[](ValueId id) {
-    if (now_[id] != kNowhere) return now_[id];
-    if (from_.values[id].kind != From::kConstant) throw InternalError("a pass has dropped a value that is read");
-    const GraphConstant& constant = from_.constants[from_.values[id].from];
-    return now_[id] = graph.add_constant(constant.value, constant.used_by, constant.at);
-  }
-  SmallVector<ValueId, 4> inputs_of(const GraphNode& node) {
-    SmallVector<ValueId, 4> inputs;
-    for (ValueId id : node.inputs) inputs.push_back((*this)[id]);
-    return inputs;
-  }
-  void keep_node(const GraphNode& node, std::span<const ValueId> inputs) {
-    Specs specs;
-    for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(from_.values[node.first + i].spec);
-    const ValueId first = graph.add_node(*node.op, node.attrs, inputs, specs, node.at);
-    for (std::uint32_t i = 0; i < node.count; ++i) now_[node.first + i] = first + i;
-  }
-  void is(ValueId old, ValueId fresh) { now_[old] = fresh; }
-  Graph finish(const char* pass) {
-    for (ValueId id : from_.outputs) graph.outputs.push_back((*this)[id]);
-#ifndef NDEBUG
-    verify(graph, pass);
-#else
-    static_cast<void>(pass);
-#endif
-    return std::move(graph);
-  }
-
-  Graph graph;
-
- private:
-  const Graph& from_;
-  std::vector<ValueId> now_;
-};
 
 // Bit for bit: 0.0 and -0.0 are two numbers here.
 bool same_attrs(const std::vector<Attr>& a, const std::vector<Attr>& b) {
@@ -62,15 +22,67 @@ bool same_attrs(const std::vector<Attr>& a, const std::vector<Attr>& b) {
   });
 }
 
-}  // namespace
-
-std::vector<bool> optimize(Graph& graph, std::size_t fixed_inputs) {
-  share_equal(graph);
-  fold_constants(graph);
-  return drop_dead(graph, fixed_inputs);
+// Dtype, shape and elements, as bytes.
+std::string bytes_of_constant(const Tensor& value) {
+  const Spec& spec = value.spec();
+  std::string bytes(1, static_cast<char>(spec.dtype));
+  for (const std::int64_t size : spec.shape) bytes += std::to_string(size) + ",";
+  return bytes.append(static_cast<const char*>(value.node()->data), static_cast<std::size_t>(weft::bytes_of(spec)));
 }
 
-std::vector<bool> drop_dead(Graph& graph, std::size_t fixed_inputs) {
+std::vector<bool> drop_unread_inputs(Graph& graph, std::size_t fixed) {
+  std::vector<bool> read(graph.values.size());
+  for (const GraphNode& node : graph.nodes)
+    for (ValueId id : node.inputs) read[id] = true;
+  for (ValueId id : graph.outputs) read[id] = true;
+  std::vector<bool> kept(graph.inputs.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = i < fixed || read[graph.inputs[i]];
+  if (std::find(kept.begin(), kept.end(), false) == kept.end()) return kept;
+  Rebuilt rebuilt(graph);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i]) rebuilt.keep_input(graph.inputs[i]);
+  for (const GraphNode& node : graph.nodes) rebuilt.keep_node(node, rebuilt.inputs_of(node));
+  graph = rebuilt.finish();
+  return kept;
+}
+
+void verify_in_debug_builds(const Graph& graph, const char* pass) {
+#ifndef NDEBUG
+  verify(graph, pass);
+#else
+  static_cast<void>(graph), static_cast<void>(pass);
+#endif
+}
+
+}  // namespace
+
+std::span<const Pass> passes() {
+  static constexpr Pass kPasses[] = {
+      {"fold_constants", "makes calls on constants while tracing", fold_constants},
+      {"simplify", "gives calls a simpler form with the same bits", simplify},
+      {"share_equal", "makes equal calls once", share_equal},
+      {"drop_dead", "drops calls whose results nobody needs", drop_dead},
+  };
+  return kPasses;
+}
+
+Optimized optimize(Graph& graph, std::size_t fixed_inputs, std::span<const std::string> without) {
+  Optimized done;
+  for (const Pass& pass : passes()) {
+    if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;
+    const std::size_t before = graph.nodes.size();
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(graph);
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    done.passes.push_back({pass.name, before, graph.nodes.size(), took.count()});
+    verify_in_debug_builds(graph, pass.name);
+  }
+  done.kept_inputs = drop_unread_inputs(graph, fixed_inputs);
+  verify_in_debug_builds(graph, "drop_unread_inputs");
+  return done;
+}
+
+void drop_dead(Graph& graph) {
   std::vector<bool> needed(graph.values.size()), runs(graph.nodes.size());
   for (ValueId id : graph.outputs) needed[id] = true;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
@@ -80,21 +92,25 @@ std::vector<bool> drop_dead(Graph& graph, std::size_t fixed_inputs) {
     if (runs[n])
       for (ValueId id : node.inputs) needed[id] = true;
   }
-  std::vector<bool> kept(graph.inputs.size());
   Rebuilt rebuilt(graph);
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    kept[i] = i < fixed_inputs || needed[graph.inputs[i]];
-    if (kept[i]) rebuilt.keep_input(graph.inputs[i]);
-  }
+  rebuilt.keep_inputs();
   for (std::size_t n = 0; n < graph.nodes.size(); ++n)
     if (runs[n]) rebuilt.keep_node(graph.nodes[n], rebuilt.inputs_of(graph.nodes[n]));
-  graph = rebuilt.finish("drop_dead");
-  return kept;
+  graph = rebuilt.finish();
 }
 
 void share_equal(Graph& graph) {
+  constexpr std::int64_t kMostBytes = 64;  // of a constant that is compared
   Rebuilt rebuilt(graph);
-  for (ValueId id : graph.inputs) rebuilt.keep_input(id);
+  rebuilt.keep_inputs();
+  std::unordered_map<std::string, ValueId> constants;  // of the old graph
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    const GraphValue& value = graph.values[id];
+    if (value.kind != From::kConstant || weft::bytes_of(value.spec) > kMostBytes) continue;
+    if (graph.constants[value.from].value.node()->count.load(std::memory_order_relaxed) != 1) continue;  // a tape may follow one of them
+    const auto [known, fresh] = constants.emplace(bytes_of_constant(graph.constants[value.from].value), id);
+    if (!fresh) rebuilt.is(id, rebuilt[known->second]);
+  }
   std::unordered_map<std::size_t, std::vector<std::uint32_t>> known;  // nodes of the new graph by a hash of what they call
   for (const GraphNode& node : graph.nodes) {
     const SmallVector<ValueId, 4> inputs = rebuilt.inputs_of(node);
@@ -104,7 +120,8 @@ void share_equal(Graph& graph) {
     const GraphNode* same = nullptr;
     for (const std::uint32_t n : like) {
       const GraphNode& candidate = rebuilt.graph.nodes[n];
-      if (candidate.op == node.op && same_attrs(candidate.attrs, node.attrs) && std::equal(inputs.begin(), inputs.end(), candidate.inputs.begin(), candidate.inputs.end()))
+      if (candidate.op == node.op && same_attrs(candidate.attrs, node.attrs) &&
+          std::equal(inputs.begin(), inputs.end(), candidate.inputs.begin(), candidate.inputs.end()))
         same = &candidate;
     }
     if (same != nullptr) {
@@ -114,13 +131,13 @@ void share_equal(Graph& graph) {
       rebuilt.keep_node(node, inputs);
     }
   }
-  graph = rebuilt.finish("share_equal");
+  graph = rebuilt.finish();
 }
 
 void fold_constants(Graph& graph) {
   constexpr std::int64_t kMostBytes = 1 << 16;
   Rebuilt rebuilt(graph);
-  for (ValueId id : graph.inputs) rebuilt.keep_input(id);
+  rebuilt.keep_inputs();
   for (const GraphNode& node : graph.nodes) {
     const SmallVector<ValueId, 4> inputs = rebuilt.inputs_of(node);
     bool folds = !node.op->is(kMayFail) && !node.op->is(kValueShape);
@@ -138,9 +155,10 @@ void fold_constants(Graph& graph) {
     Tensors results;
     const Interpreter::Scope eager(nullptr);
     apply_eagerly({*node.op, arguments, node.attrs, node.at}, results);
-    for (std::uint32_t i = 0; i < node.count; ++i) rebuilt.is(node.first + i, rebuilt.graph.add_constant(std::move(results[i]), node.op, node.at));
+    for (std::uint32_t i = 0; i < node.count; ++i)
+      rebuilt.is(node.first + i, rebuilt.graph.add_constant(std::move(results[i]), node.op, node.at));
   }
-  graph = rebuilt.finish("fold_constants");
+  graph = rebuilt.finish();
 }
 
 }  // namespace weft::inline v0

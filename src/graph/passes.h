@@ -1,21 +1,43 @@
 // Passes: each changes a graph into one that computes the same bits.
 #pragma once
 
+#include <string>
+
 #include "graph/graph.h"
 
 namespace weft::inline v0 {
 
-/// All of them, in their order. Returns what drop_dead returns.
-std::vector<bool> optimize(Graph& graph, std::size_t fixed_inputs);
+struct Pass {
+  const char* name;
+  const char* doc;  // one sentence
+  void (*run)(Graph&);
+};
+/// All of them, in the order in which they run. Debug builds verify the graph after each.
+std::span<const Pass> passes();
 
-/// Drops calls whose results nobody needs, unless they may fail on data, then constants and inputs that nobody reads. The first
-/// `fixed_inputs` inputs stay. Returns which inputs have stayed.
-std::vector<bool> drop_dead(Graph& graph, std::size_t fixed_inputs);
-
-/// Calls of the same row with the same attributes on the same values are made once.
-void share_equal(Graph& graph);
+struct Optimized {
+  struct Figures {
+    const char* pass;
+    std::size_t calls_before, calls_after;
+    double microseconds;
+  };
+  std::vector<Figures> passes;    // those that ran
+  std::vector<bool> kept_inputs;  // the others are gone
+};
+/// Runs the passes but those named in `without`, then drops the inputs behind the first `fixed_inputs` that nobody reads.
+Optimized optimize(Graph& graph, std::size_t fixed_inputs, std::span<const std::string> without = {});
 
 /// Calls whose inputs are all constant are made now, if their results are small and they cannot fail.
 void fold_constants(Graph& graph);
+
+/// Calls that have a simpler form with the same bits get it, by a table of rules (simplify.cc). What cannot be known before sizes are
+/// stays: a call that might refuse them must.
+void simplify(Graph& graph);
+
+/// Calls of the same row with the same attributes on the same values are made once. Equal small constants are one value.
+void share_equal(Graph& graph);
+
+/// Drops calls whose results nobody needs, unless they may fail on data, and constants that nobody reads.
+void drop_dead(Graph& graph);
 
 }  // namespace weft::inline v0

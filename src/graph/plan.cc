@@ -343,4 +343,17 @@ void Plan::prepare_pointwise(Step& step) {
   pointwise_.push_back(std::move(made));
 }
 
+std::vector<StepNote> Plan::describe() const {
+  std::vector<StepNote> notes;
+  for (const Step& step : steps_) {
+    StepNote note{step.nodes, {}, {}};
+    for (const std::uint32_t n : step.nodes)
+      for (ValueId id = graph_.nodes[n].first; id < graph_.nodes[n].first + graph_.nodes[n].count; ++id)
+        if (step.nodes.size() == 1 || values_[id].place == Place::kEscapes || values_[id].last > values_[id].made) note.results.push_back(id);
+    for (ValueId id : note.results) note.specs.push_back(values_[id].spec);
+    notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
 }  // namespace weft::inline v0

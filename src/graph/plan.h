@@ -24,6 +24,19 @@ namespace weft::inline v0 {
 using OldValues = std::span<const std::int32_t>;
 /// Given the places of old and new values, one for each output that has an old value or -1, writes the new ones. Throws nothing.
 using WriteNew = FunctionRef<void(std::span<const UpdatePlace>)>;
+using Publish = FunctionRef<void(WriteNew)>;
+
+/// A step of a plan, in terms of its graph.
+struct StepNote {
+  std::vector<std::uint32_t> nodes;  // the calls in it, in their order
+  std::vector<ValueId> results;      // what it leaves for others
+  std::vector<Spec> specs;           // of those; sizes that values decide are unknown
+};
+
+/// When a step began, from the start of its call, and how long it took, in microseconds.
+struct StepTime {
+  double start, took;
+};
 
 /// Immutable; any number of threads may run it, each in a frame of its own. The graph must outlive it.
 class Plan {
@@ -35,15 +48,14 @@ class Plan {
   Plan& operator=(const Plan&) = delete;
 
   /// REQUIRES: inputs of the Specs planned for; no interpreter is installed. Those that leave as outputs are moved from. An error is that of
-  /// the call that failed.
-  Tensors run(std::span<Tensor> inputs) const;
-  /// The same, but what replaces old values is not among the results: those handles are empty. `publish` is called in the end, once, and calls what
-  /// it is given. By then the inputs are not needed any more.
-  Tensors run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const;
+  /// the call that failed. With `times` the time of each step is appended. With `publish` what replaces old values is not among the results,
+  /// those handles are empty: it is called in the end, once, and calls what it is given. By then the inputs are not needed any more.
+  Tensors run(std::span<Tensor> inputs, std::vector<StepTime>* times = nullptr, const Publish* publish = nullptr) const;
   /// Whether some call of the graph can wait for the publication.
   static bool can_wait(const Graph& graph, OldValues old_values);
 
   const Spec& output_spec(std::size_t i) const { return values_[graph_.outputs[i]].spec; }
+  std::vector<StepNote> describe() const;
   std::size_t steps() const { return steps_.size(); }
   std::size_t arena_bytes() const { return arena_; }
 
@@ -102,7 +114,7 @@ class Plan {
   void lay_out();
   void prepare_pointwise(Step& step);
   bool joins(const GraphNode& node, std::uint32_t step) const;
-  void execute(Frame& frame) const;
+  void execute(const Step& step, Frame& frame) const;
   void bind(std::span<Tensor> inputs, Frame& frame) const;
   Tensors outputs_of(std::span<Tensor> inputs, Frame& frame) const;
   std::vector<PreparedUpdate> prepare_late(Frame& frame) const;
@@ -134,7 +146,7 @@ class BoundPlan {
  public:
   /// Whether all outputs have shapes that the plan knows.
   static bool possible(const Plan& plan);
-  /// REQUIRES: possible; the plan outlives it.
+  /// REQUIRES: possible; the plan outlives it, and has no old values.
   explicit BoundPlan(const Plan& plan);
   ~BoundPlan();
   BoundPlan(const BoundPlan&) = delete;

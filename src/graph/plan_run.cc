@@ -1,5 +1,6 @@
 // Running a plan.
 #include <algorithm>
+#include <chrono>
 #include <new>
 
 #include "base/memory.h"
@@ -138,17 +139,38 @@ void Plan::run_call(std::uint32_t n, Frame& frame) const {
   }
 }
 
-void Plan::execute(Frame& frame) const {
-  for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) {
-    const GraphNode& node = graph_.nodes[step.nodes[0]];
-    try {
-      if (step.pointwise >= 0) run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
-      else run_call(step.nodes[0], frame);
-    } catch (...) {
-      rethrow_in_name_of(*node.op, node.at);
-    }
+void Plan::execute(const Step& step, Frame& frame) const {
+  const GraphNode& node = graph_.nodes[step.nodes[0]];
+  try {
+    if (step.pointwise >= 0) run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
+    else run_call(step.nodes[0], frame);
+  } catch (...) {
+    rethrow_in_name_of(*node.op, node.at);
   }
 }
+
+namespace {
+
+// Notes when something begins and how long it takes.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::vector<StepTime>* times) : times_(times), start_(times != nullptr ? Clock::now() : Clock::time_point()) {}
+  template <class F>
+  void time(const F& f) const {
+    if (times_ == nullptr) return f();
+    const double began = now();
+    f();
+    times_->push_back({began, now() - began});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double now() const { return std::chrono::duration<double, std::micro>(Clock::now() - start_).count(); }
+  std::vector<StepTime>* times_;
+  Clock::time_point start_;
+};
+
+}  // namespace
 
 void Plan::bind(std::span<Tensor> inputs, Frame& frame) const {
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -207,44 +229,46 @@ std::vector<PreparedUpdate> Plan::prepare_late(Frame& frame) const {
   return updates;
 }
 
-Tensors Plan::run(std::span<Tensor> inputs) const {
+Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const Publish* publish) const {
+  const Stopwatch watch(times);
   const Lease lease(*this);
   Frame& frame = *lease;
   bind(inputs, frame);
-  execute(frame);
-  std::vector<PreparedUpdate> updates;
-  if (!late_.empty()) updates = prepare_late(frame);
-  Tensors outputs = outputs_of(inputs, frame);
-  for (std::size_t l = 0; l < late_.size(); ++l) {
-    const GraphNode& node = graph_.nodes[late_[l].node];
-    const ValueId* const old = node.inputs.begin() + node.op->inputs.size() - 1;
-    for (std::size_t i = 0; i < late_[l].outputs.size(); ++i) {
-      Tensor& fresh = outputs[late_[l].outputs[i]];
-      fresh = make_tensor(values_[node.first + i].spec);
-      updates[l].place(i, frame.data[old[i]], mutable_data(fresh));
-    }
-    updates[l].run();
-  }
-  return outputs;
-}
+  for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) watch.time([&] { execute(step, frame); });
+  if (late_.empty()) return outputs_of(inputs, frame);
 
-Tensors Plan::run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const {
-  const Lease lease(*this);
-  Frame& frame = *lease;
-  bind(inputs, frame);
-  execute(frame);
   std::vector<PreparedUpdate> updates = prepare_late(frame);
   Tensors outputs = outputs_of(inputs, frame);
   const std::size_t first = outputs.size() - replacing_;
-  publish([&](std::span<const UpdatePlace> places) {
+  const auto write = [&](std::span<const UpdatePlace> places) {
     for (std::size_t l = 0; l < late_.size(); ++l) {
-      for (std::size_t i = 0; i < late_[l].outputs.size(); ++i) updates[l].place(i, places[late_[l].outputs[i] - first].from, places[late_[l].outputs[i] - first].to);
-      updates[l].run();
+      for (std::size_t i = 0; i < late_[l].outputs.size(); ++i) {
+        const UpdatePlace& place = places[late_[l].outputs[i] - first];
+        updates[l].place(i, place.from, place.to);
+      }
+      watch.time([&] { updates[l].run(); });
     }
-    for (std::size_t i = 0; i < replacing_; ++i)
-      if (outputs[first + i].defined()) copy_into(places[i].to, outputs[first + i]);
-  });
-  for (std::size_t i = 0; i < replacing_; ++i) outputs[first + i] = Tensor();
+  };
+  if (publish != nullptr) {
+    (*publish)([&](std::span<const UpdatePlace> places) {
+      write(places);
+      for (std::size_t i = 0; i < replacing_; ++i)
+        if (outputs[first + i].defined()) copy_into(places[i].to, outputs[first + i]);
+    });
+    for (std::size_t i = 0; i < replacing_; ++i) outputs[first + i] = Tensor();
+    return outputs;
+  }
+  std::vector<UpdatePlace> places(replacing_);
+  for (const Late& late : late_) {
+    const GraphNode& node = graph_.nodes[late.node];
+    const ValueId* const old = node.inputs.begin() + node.op->inputs.size() - 1;
+    for (std::size_t i = 0; i < late.outputs.size(); ++i) {
+      Tensor& fresh = outputs[late.outputs[i]];
+      fresh = make_tensor(values_[node.first + i].spec);
+      places[late.outputs[i] - first] = {frame.data[old[i]], mutable_data(fresh)};
+    }
+  }
+  write(places);
   return outputs;
 }
 
@@ -280,7 +304,7 @@ void BoundPlan::output(std::size_t i, void* data) {
 }
 
 void BoundPlan::run() {
-  plan_.execute(*frame_);
+  for (const Plan::Step& step : plan_.steps_) plan_.execute(step, *frame_);
   for (const Copy& copy : copies_)
     if (copy.bytes > 0) std::memcpy(copy.to, frame_->data[copy.from], copy.bytes);
 }

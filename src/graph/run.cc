@@ -23,20 +23,24 @@ Runner::Runner(Graph graph, std::vector<std::int32_t> old_values)
   }
 }
 
-Tensors Runner::run(std::span<Tensor> inputs) const {
+Tensors Runner::run(std::span<Tensor> inputs, const Publish* publish) const {
   if (Interpreter::top() != nullptr) return replay(inputs);
-  if (const Plan* const only = only_.load(std::memory_order_acquire)) return only->run(inputs);
-  return find_plan(inputs)->run(inputs);
+  if (to_time_.load(std::memory_order_relaxed) > 0) [[unlikely]] return run_timed(inputs, publish);
+  if (const Plan* const only = only_.load(std::memory_order_acquire)) return only->run(inputs, nullptr, publish);
+  return find_plan(inputs)->run(inputs, nullptr, publish);
 }
 
-Tensors Runner::run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const {
-  if (const Plan* const only = only_.load(std::memory_order_acquire)) return only->run_publishing(inputs, publish);
-  return find_plan(inputs)->run_publishing(inputs, publish);
-}
-
-std::shared_ptr<const Plan> Runner::plan() const {
+Runner::Profile Runner::profile() const {
   const std::lock_guard guard(mutex_);
-  return plans_.empty() ? nullptr : plans_.back().plan;
+  if (plans_.empty()) return {};
+  const Planned& used = plans_.back();
+  return {used.plan, used.timed, used.totals, used.last};
+}
+
+void Runner::profile(int calls) {
+  const std::lock_guard guard(mutex_);
+  for (Planned& planned : plans_) planned.timed = 0, planned.totals.clear(), planned.last.clear();
+  to_time_.store(calls, std::memory_order_relaxed);
 }
 
 static const Spec& spec_of(const Tensor& tensor) { return tensor.node()->spec; }
@@ -59,6 +63,27 @@ std::shared_ptr<const Plan> Runner::find_plan(const Inputs& inputs) const {
   if (plans_.size() > kMostPlans) plans_.erase(plans_.begin());
   if (fixed_) only_.store(plan.get(), std::memory_order_release);  // plans_ holds it: there will be no other
   return plan;
+}
+
+Tensors Runner::run_timed(std::span<Tensor> inputs, const Publish* publish) const {
+  const std::shared_ptr<const Plan> plan = find_plan(inputs);
+  int left = to_time_.load(std::memory_order_relaxed);
+  while (left > 0 && !to_time_.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
+  }
+  if (left <= 0) return plan->run(inputs, nullptr, publish);  // other threads were faster
+  std::vector<StepTime> times;
+  times.reserve(plan->steps());
+  Tensors outputs = plan->run(inputs, &times, publish);
+  const std::lock_guard guard(mutex_);
+  for (Planned& planned : plans_) {
+    if (planned.plan != plan) continue;
+    planned.totals.resize(times.size());
+    for (std::size_t i = 0; i < times.size(); ++i) planned.totals[i] += times[i].took;
+    planned.last = std::move(times);
+    ++planned.timed;
+    break;
+  }
+  return outputs;
 }
 
 std::shared_ptr<const Plan> Runner::plan_for(std::span<const Spec> inputs) const { return find_plan(inputs); }

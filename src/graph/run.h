@@ -18,12 +18,11 @@ class Runner {
   /// The outputs for these inputs, one handle each. The calls go to the top of the interpreter stack, so a tape records them and a tracer
   /// takes them over. The inputs end here: they may be moved from and, if nobody else holds them, computed upon. An error is that of the call that
   /// failed, with the line it was traced at. REQUIRES: as many inputs as the graph has, of its Specs.
-  Tensors run(std::span<Tensor> inputs) const;
+  /// `publish` is as for Plan::run; with it, REQUIRES: publishes(), no interpreter is installed.
+  Tensors run(std::span<Tensor> inputs, const Publish* publish = nullptr) const;
 
-  /// Whether run_publishing does more than run: some old values can be changed where they lie.
+  /// Whether some old values can be changed where they lie, if `run` is given a way to publish.
   bool publishes() const { return publishes_; }
-  /// As Plan::run_publishing. REQUIRES: no interpreter is installed.
-  Tensors run_publishing(std::span<Tensor> inputs, FunctionRef<void(WriteNew)> publish) const;
 
   /// The plan for inputs of these Specs, all known.
   std::shared_ptr<const Plan> plan_for(std::span<const Spec> inputs) const;
@@ -31,17 +30,29 @@ class Runner {
   std::shared_ptr<const Derived> find_derived(const std::vector<bool>& wanted) const;
   void keep_derived(const std::vector<bool>& wanted, std::shared_ptr<const Derived> made) const;
 
-  /// The plan that was used last, or null.
-  std::shared_ptr<const Plan> plan() const;
+  /// What is known of the plan that was used last.
+  struct Profile {
+    std::shared_ptr<const Plan> plan;     // null: there is none
+    std::uint64_t calls = 0;              // that were timed
+    std::vector<double> totals;           // of each step, in microseconds; empty if no call was timed
+    std::vector<StepTime> last;           // the last of those calls
+  };
+  Profile profile() const;
+  /// The next `calls` calls are timed, and the times so far are forgotten.
+  void profile(int calls);
 
  private:
   static constexpr std::size_t kMostPlans = 16, kMostDerived = 8;
   struct Planned {
     std::vector<Spec> inputs;
     std::shared_ptr<const Plan> plan;
+    std::uint64_t timed = 0;
+    std::vector<double> totals{};
+    std::vector<StepTime> last{};
   };
   template <class Inputs>
   std::shared_ptr<const Plan> find_plan(const Inputs& inputs) const;
+  Tensors run_timed(std::span<Tensor> inputs, const Publish* publish) const;
   Tensors replay(std::span<Tensor> inputs) const;
 
   Graph graph_;
@@ -51,6 +62,7 @@ class Runner {
   mutable std::mutex mutex_;
   mutable std::vector<Planned> plans_;  // the last one was used last
   mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Derived>>> derived_;
+  mutable std::atomic<int> to_time_{0};  // calls
   mutable std::atomic<const Plan*> only_{nullptr};  // of a fixed graph, once it is there
   std::vector<bool> last_use_;  // for each input of each node, in order: nothing later needs the value
 };

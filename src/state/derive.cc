@@ -102,7 +102,7 @@ std::shared_ptr<const Derived> derived_whole(const Runner& body, std::vector<boo
   JointGraph joint = differentiate(body, wanted);
   const std::shared_ptr<Derived> made = outline(joint);
   joint.graph.outputs.erase(joint.graph.outputs.begin(), joint.graph.outputs.begin() + static_cast<std::ptrdiff_t>(joint.results));
-  drop_dead(joint.graph, joint.graph.inputs.size());
+  drop_dead(joint.graph);
   made->backward = std::make_shared<const Runner>(std::move(joint.graph));
   body.keep_derived(key, made);
   return made;

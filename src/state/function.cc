@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/apply.h"
+#include "graph/passes.h"
 #include "graph/tracer.h"
 #include "state/regions.h"
 #include "state/transaction.h"
@@ -48,6 +50,19 @@ bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
   });
 }
 
+void require_passes(const std::vector<std::string>& names, Location at) {
+  for (const std::string& name : names) {
+    std::string known;
+    bool found = false;
+    for (const Pass& pass : passes()) {
+      known += (known.empty() ? "" : ", ") + std::string(pass.name);
+      found = found || name == pass.name;
+    }
+    if (!found)
+      throw ValueError("Function", format("without names the pass \"{}\", which does not exist; the passes are {}.", name, known), at);
+  }
+}
+
 std::size_t unknown_sizes(const CallKind& kind) {
   std::size_t count = 0;
   for (const Shape& shape : kind.shapes) count += static_cast<std::size_t>(std::count(shape.begin(), shape.end(), kUnknown));
@@ -62,6 +77,7 @@ FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Locatio
     throw ValueError("Function", format("args has {} names and the body takes {}; name each argument once.", options.args.size(), arguments), at);
   if (options.max_traces < 1)
     throw ValueError("Function", format("max_traces is {}; it must be 1 or more.", options.max_traces), at);
+  require_passes(options.without, at);
 }
 
 std::string FunctionCore::argument_name(std::size_t i) const {
@@ -140,6 +156,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::find(const CallLeaves& leaves) {
 void FunctionCore::keep(std::shared_ptr<FunctionTrace> trace) {
   const std::lock_guard guard(mutex_);
   trace->last_call.store(++clock_, std::memory_order_relaxed);
+  trace->runner.profile(profiled_calls_);
   traces_.push_back(std::move(trace));
   ++traced_;
   if (traces_.size() <= static_cast<std::size_t>(options.max_traces)) return;
@@ -212,10 +229,12 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     for (std::size_t i = 0; i < reads.size(); ++i)
       seen[i] = top->read(reads[i]->id, variable_of(trace.reads[i], variables), std::move(seen[i]), at);
   if (transaction && top == nullptr && trace.runner.publishes()) {
-    Tensors outputs = trace.runner.run_publishing(inputs, [&](WriteNew write) {
+    const auto publish = [&](WriteNew write) {
       for (Tensor& input : inputs) input = Tensor();  // so that the slots alone hold what is to change
       transaction->publish_in_place(write);
-    });
+    };
+    const Publish published(publish);
+    Tensors outputs = trace.runner.run(inputs, &published);
     outputs.resize(outputs.size() - writes.size());
     return outputs;
   }
@@ -334,7 +353,5 @@ Outside::~Outside() = default;
 std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, Location at) {
   return std::make_shared<FunctionCore>(std::move(options), arguments, at);
 }
-FunctionReport report(const FunctionCore& core) { return core.report(); }
-std::string graph_text(const FunctionCore& core) { return core.graph_text(); }
 
 }  // namespace weft::inline v0::detail

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "graph/picture.h"
 #include "graph/run.h"
 #include "state/transaction.h"
 #include <weft/function.h>
@@ -73,6 +74,12 @@ struct MadeSlot {
   SlotRef slot;
 };
 
+/// What a FunctionGraph is made of.
+struct FunctionPictures {
+  std::string name;
+  std::vector<GraphPicture> traces;
+};
+
 class Tracing;
 class FunctionCore;
 
@@ -99,7 +106,8 @@ class FunctionCore {
   /// Casts numbers, checks the arguments against the signature, and puts its shapes into the kind.
   void apply_signature(std::span<const Argument> arguments, CallLeaves& leaves, Location at) const;
   FunctionReport report() const;
-  std::string graph_text() const;
+  FunctionGraph graph() const;
+  void profile(int calls);
 
   /// The slot like this one that an earlier trace has made, or null in the first trace. Throws StateError if there were traces and none has.
   SlotRef made_before(const Slot& slot, std::size_t nth, Location at) const;
@@ -115,12 +123,14 @@ class FunctionCore {
   void relax(CallKind& kind) const;
   void keep(std::shared_ptr<FunctionTrace> trace);
   void keep_made(const std::vector<MadeSlot>& made);
+  GraphPicture picture_of(const std::shared_ptr<FunctionTrace>& trace) const;
 
   const std::string name_;
   mutable std::mutex mutex_;  // of what follows
   std::vector<std::shared_ptr<FunctionTrace>> traces_;
   std::vector<MadeSlot> made_;
   std::uint64_t traced_ = 0, clock_ = 0;
+  int profiled_calls_ = 0;  // of each new trace
 };
 
 /// What the graph of a trace reads: the Tensors of the arguments, then room for what is seen of Variables.

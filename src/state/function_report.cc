@@ -1,5 +1,6 @@
 // What a Function says about itself, and why it traces.
 #include <algorithm>
+#include <fstream>
 
 #include "state/function_core.h"
 #include <weft/print.h>
@@ -63,39 +64,182 @@ FunctionReport FunctionCore::report() const {
   const std::lock_guard guard(mutex_);
   FunctionReport all{.name = name_, .traces = {}, .traced = traced_};
   for (const std::shared_ptr<FunctionTrace>& trace : traces_) {
-    all.traces.push_back(trace->report);
-    all.traces.back().calls = trace->calls.load(std::memory_order_relaxed);
-    if (const std::shared_ptr<const Plan> plan = trace->runner.plan()) {
-      all.traces.back().steps = plan->steps();
-      all.traces.back().arena_bytes = plan->arena_bytes();
+    FunctionReport::Trace& report = all.traces.emplace_back(trace->report);
+    report.calls = trace->calls.load(std::memory_order_relaxed);
+    const Runner::Profile profile = trace->runner.profile();
+    if (profile.plan == nullptr) continue;
+    report.arena_bytes = profile.plan->arena_bytes();
+    report.timed = profile.calls;
+    for (const StepNote& note : profile.plan->describe()) {
+      FunctionReport::Step step;
+      for (const std::uint32_t n : note.nodes) {
+        const GraphNode& node = trace->runner.graph().nodes[n];
+        step.ops.push_back(node.op->name), step.at.push_back(node.at);
+      }
+      for (const Spec& spec : note.specs) {
+        step.results.push_back(spec.str());
+        if (spec.shape.known()) step.bytes += static_cast<std::size_t>(bytes_of(spec));
+      }
+      if (const std::size_t i = report.steps.size(); profile.calls > 0) {
+        step.microseconds = profile.totals[i] / static_cast<double>(profile.calls);
+        step.last_start = profile.last[i].start, step.last_microseconds = profile.last[i].took;
+      }
+      report.steps.push_back(std::move(step));
     }
   }
   return all;
 }
 
-std::string FunctionCore::graph_text() const {
+void FunctionCore::profile(int calls) {
   const std::lock_guard guard(mutex_);
-  std::string text;
-  for (const std::shared_ptr<FunctionTrace>& trace : traces_) text += (text.empty() ? "" : "\n") + trace->runner.graph().str();
-  return text;
+  profiled_calls_ = calls;
+  for (const std::shared_ptr<FunctionTrace>& trace : traces_) trace->runner.profile(calls);
+}
+
+// 'Variable "total"' is "total" where colour says the rest.
+static std::string short_title(const SlotUse& use) {
+  constexpr std::string_view before = "Variable \"";
+  return use.title.starts_with(before) ? use.title.substr(before.size(), use.title.size() - before.size() - 1) : use.title;
+}
+
+// The inputs of a graph are the Tensors of the arguments, then what is read; the outputs results, replaced Tensors, then what is written.
+GraphPicture FunctionCore::picture_of(const std::shared_ptr<FunctionTrace>& trace) const {
+  GraphPicture picture{.graph = {trace, &trace->runner.graph()}, .title = trace->report.cause, .inputs = {}, .outputs = {}, .steps = {}};
+  std::vector<std::string> tensors;
+  for (const LeafNote& note : trace->notes)
+    if (note.tensor && note.text != "undefined") tensors.push_back(path_of(note));
+  for (const std::string& name : tensors) picture.inputs.push_back({name, false});
+  for (const SlotUse& use : trace->reads) picture.inputs.push_back({short_title(use), true});
+  for (std::size_t i = 0; i < trace->results; ++i) picture.outputs.push_back({"", false});
+  for (const std::size_t which : trace->replaced) picture.outputs.push_back({tensors[which], false});
+  for (const SlotUse& use : trace->writes) picture.outputs.push_back({short_title(use), true});
+  const Runner::Profile profile = trace->runner.profile();
+  if (profile.plan == nullptr) return picture;
+  for (StepNote& note : profile.plan->describe()) {
+    const std::size_t i = picture.steps.size();
+    picture.steps.push_back({std::move(note.nodes), profile.calls > 0 ? profile.totals[i] / static_cast<double>(profile.calls) : 0});
+  }
+  return picture;
+}
+
+FunctionGraph FunctionCore::graph() const {
+  const std::lock_guard guard(mutex_);
+  auto all = std::make_shared<FunctionPictures>();
+  all->name = name_;
+  for (const std::shared_ptr<FunctionTrace>& trace : traces_) all->traces.push_back(picture_of(trace));
+  return FunctionGraph(std::move(all));
+}
+
+FunctionReport report(const FunctionCore& core) { return core.report(); }
+FunctionGraph graph(const FunctionCore& core) { return core.graph(); }
+void profile(FunctionCore& core, int calls, Location at) {
+  if (calls < 0) throw ValueError("profile", format("calls is {}; it must be 0 or more.", calls), at);
+  core.profile(calls);
 }
 
 }  // namespace detail
 
+namespace {
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+std::string first_of(const std::vector<std::string>& parts) {
+  constexpr std::size_t kMost = 4;
+  if (parts.size() <= kMost) return joined(parts, ", ");
+  return joined({parts.begin(), parts.begin() + kMost - 1}, ", ") + format(" and {} more", parts.size() - kMost + 1);
+}
+
+// "net.cc:12, net.cc:14": each line once.
+std::string lines_of(const FunctionReport::Step& step) {
+  std::vector<std::string> lines;
+  for (const Location at : step.at)
+    if (std::string line = at.line == 0 ? "" : place_text(at); !line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end())
+      lines.push_back(std::move(line));
+  return joined(lines, ", ");
+}
+
+// As a text of JSON, with the quotes.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\', out += c;
+    else if (static_cast<unsigned char>(c) < 0x20) out += ' ';
+    else out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
 std::string FunctionReport::str() const {
-  std::string text = format("{}: {} {}", name, traced, traced == 1 ? "trace" : "traces");
+  std::string text = format("{}: {} trace{}", name, traced, traced == 1 ? "" : "s");
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const Trace& trace = traces[i];
     text += format("\ntrace {}: {}; {} ops", i, trace.cause, trace.ops);
-    if (trace.steps > 0) text += format(" in {} steps, {} bytes of working memory", trace.steps, trace.arena_bytes);
+    if (!trace.steps.empty()) text += format(" in {} steps, {} bytes of working memory", trace.steps.size(), trace.arena_bytes);
     text += format(", {} calls, traced in {:.3f} ms", trace.calls, trace.milliseconds);
     for (const std::string& argument : trace.arguments) text += "\n  takes " + argument;
     text += "\n  reads " + detail::listed(trace.reads) + "\n  writes " + detail::listed(trace.writes);
     for (const Constant& constant : trace.constants)
       text += format("\n  has frozen {}{}, read by {}{}", constant.literal ? "the number " : "", constant.value, constant.op,
                      constant.at.line == 0 ? std::string() : " at " + place_text(constant.at));
+    for (const Pass& pass : trace.passes)
+      text += format("\n  pass {}: {} -> {} ops in {:.1f} us", pass.name, pass.ops_before, pass.ops_after, pass.microseconds);
+    double whole = 0;
+    for (const Step& step : trace.steps) whole += step.microseconds;
+    if (trace.timed > 0) text += format("\n  timed {} calls: {:.1f} us in the steps", trace.timed, whole);
+    for (std::size_t s = 0; s < trace.steps.size(); ++s) {
+      const Step& step = trace.steps[s];
+      if (trace.timed == 0 && !step.fused()) continue;
+      text += format("\n  step {}: {}{} -> {} ({} bytes)", s, step.fused() ? "fused " : "", joined(step.ops, ", "), first_of(step.results),
+                     step.bytes);
+      if (trace.timed > 0) text += format(", {:.2f} us, {:.1f} %", step.microseconds, whole > 0 ? 100 * step.microseconds / whole : 0.0);
+      if (const std::string lines = lines_of(step); !lines.empty()) text += " at " + lines;
+    }
   }
   return text;
+}
+
+std::string FunctionReport::chrome_trace() const {
+  std::string events;
+  for (std::size_t t = 0; t < traces.size(); ++t) {
+    const Trace& trace = traces[t];
+    if (trace.timed == 0 || trace.steps.empty()) continue;
+    const auto event = [&](const std::string& title, double start, double took, const std::string& args) {
+      events += format("{}\n"
+                       "{{\"name\":{},\"cat\":\"weft\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},\"pid\":1,\"tid\":{},\"args\":{{{}}}}}",
+                       events.empty() ? "" : ",", quoted(title), start, took, t, args);
+    };
+    const Step& last = trace.steps.back();
+    event(name, 0, last.last_start + last.last_microseconds,
+          "\"cause\":" + quoted(trace.cause) + ",\"arguments\":" + quoted(joined(trace.arguments, ", ")));
+    for (const Step& step : trace.steps)
+      event(joined(step.ops, ", "), step.last_start, step.last_microseconds,
+            "\"writes\":" + quoted(joined(step.results, ", ")) + format(",\"bytes\":{},\"lines\":", step.bytes) + quoted(lines_of(step)));
+  }
+  return "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[" + events + "\n]}\n";
+}
+
+std::string FunctionGraph::str() const {
+  std::string text;
+  for (const GraphPicture& picture : pictures_->traces) text += (text.empty() ? "" : "\n") + text_of(picture);
+  return text;
+}
+std::string FunctionGraph::dot() const { return dot_of(pictures_->name, pictures_->traces); }
+std::string FunctionGraph::html() const { return page_of(pictures_->name, pictures_->traces); }
+
+void FunctionGraph::write(const std::string& path, Location at) const {
+  const bool text = path.ends_with(".txt"), as_dot = path.ends_with(".dot"), page = path.ends_with(".html");
+  if (!text && !as_dot && !page)
+    throw ValueError("write", format("the path \"{}\" ends with none of .txt, .dot and .html; choose one.", path), at);
+  std::ofstream file(path, std::ios::binary);
+  file << (text ? str() : as_dot ? dot() : html());
+  file.flush();
+  if (!file) throw IoError("write", format("the file \"{}\" cannot be written; look at the folder, its rights and the space.", path), at);
 }
 
 }  // namespace weft::inline v0

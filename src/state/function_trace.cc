@@ -38,13 +38,6 @@ Places places_in(std::span<const Argument> trees) {
   return std::move(walker.places);
 }
 
-// Whether a line is Weft's own: rows and gradients are ordinary code, with numbers of their own that no program has frozen.
-bool is_own_line(Location at) {
-  constexpr std::string_view here = __FILE__;
-  constexpr std::string_view sources = here.substr(0, here.rfind("state/"));
-  return std::string_view(at.file).starts_with(sources);
-}
-
 // The interpreter of a trace. What is read of Variables is no business of tapes below: they will see the call. But of a call they see what
 // Variables held before it, while a body that reads what it has written gives them that to follow.
 class FunctionTracer final : public Tracer {
@@ -299,10 +292,12 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 #endif
   FunctionReport::Trace report = first_report();
   if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
-  const std::vector<bool> kept = optimize(graph_, symbols_.size());
+  const Optimized optimized = optimize(graph_, symbols_.size(), call_.core.options.without);
+  for (const Optimized::Figures& pass : optimized.passes)
+    report.passes.push_back({pass.pass, pass.calls_before, pass.calls_after, pass.microseconds});
   std::vector<SlotUse> reads;
   for (std::size_t i = 0; i < reads_.size(); ++i)
-    if (kept[symbols_.size() + i]) reads.push_back(use_of(reads_[i]));
+    if (optimized.kept_inputs[symbols_.size() + i]) reads.push_back(use_of(reads_[i]));
   auto trace = std::make_shared<FunctionTrace>(std::move(graph_), old_values(reads));
   trace->reads = std::move(reads);
   trace->writes = std::move(writes);

@@ -19,7 +19,7 @@ for page in [source / "README.md", source / "CONTRIBUTING.md", *sorted((source /
             main.write_text(text)
             subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{source}/include", main, "-o", program, f"-L{build}", "-lweft",
                             f"-Wl,-rpath,{build}"], check=True)
-            printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines()
+            printed = subprocess.run([program], check=True, capture_output=True, text=True, cwd=folder).stdout.splitlines()
         promised = re.findall(r"print\(.*\);\s*// (.*)", text)
         if printed != promised:
             sys.exit(f"{page.name} promises {promised} and prints {printed}")
