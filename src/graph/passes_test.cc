@@ -161,7 +161,7 @@ TEST(Passes, EachCanBeLeftOutWithoutADifferenceInBits) {
       EXPECT_EQ(done.passes[i].calls_before, i == 0 ? traced : done.passes[i - 1].calls_after);
     }
     Values given = inputs;
-    const Values outputs = Runner(std::move(graph)).run(given);
+    const Tensors outputs = Runner(std::move(graph)).run(given);
     for (std::size_t i = 0; i < eager.size(); ++i) EXPECT_TRUE(bits(outputs[i]) == bits(eager[i])) << i;
   }
   EXPECT_GT(counts[1], counts[0]);
