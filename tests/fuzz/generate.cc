@@ -280,6 +280,7 @@ class Generator {
     if (at < 53 && parts)
       return {.kind = SK::kWhile, .other = scope.loops, .in = {expr(kInteger, 1, scope)}, .blocks = {loop_body(scope, depth)}};
     if (at < 58 && parts) return loop(scope, depth);
+    if (at >= 58 && at < 61) return {.kind = SK::kCheck, .in = {truth(1, scope)}};
     return write(scope, 2);
   }
 

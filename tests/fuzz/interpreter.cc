@@ -167,6 +167,7 @@ void Interpreter::run(const Stmt& s) {
     for (const Expr& e : s.in) in.push_back(eval(e));
   switch (s.kind) {
     case SK::kLet: locals_.push_back(std::move(in[0])); return;
+    case SK::kCheck: check(in[0], "the program does not hold.", line); return;
     case SK::kBlock:
       see(Feature::kInnerBlocks);
       return atomically(part(s.blocks[0]), {}, line);

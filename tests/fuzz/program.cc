@@ -68,6 +68,7 @@ struct Printer {
       case Stmt::Kind::kScatterAdd: return line(v + ".scatter_add" + at + "(" + list + ")");
       case Stmt::Kind::kScatterUpdate: return line(v + ".scatter_update" + at + "(" + list + ")");
       case Stmt::Kind::kSwap: return line("swap" + at + "(" + v + ", " + handle(s.other) + ")");
+      case Stmt::Kind::kCheck: return line("check" + at + "(" + list + ")");
       case Stmt::Kind::kIf: block("if" + at + " (" + list + ")", s.blocks[0]); return block("else", s.blocks[1]);
       case Stmt::Kind::kSwitch:
         line("switch" + at + " (" + list + ")");

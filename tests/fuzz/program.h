@@ -62,7 +62,7 @@ struct Stmt {
   enum class Kind : std::uint8_t {
     kLet,  // the next local
     kAssign, kAssignAdd, kAssignSub, kSliceAssign, kSliceAdd, kScatterAdd, kScatterUpdate, kSwap,
-    kIf, kSwitch, kWhile, kLoop,
+    kIf, kSwitch, kWhile, kLoop, kCheck,
     kBlock,  // of atomically
     kUndone  // the same, left by an exception that is caught outside of it
   };
