@@ -322,6 +322,16 @@ TEST(ControlGradient, OfACallIsDerivedOnce) {
   EXPECT_EQ(runs, 1);
 }
 
+TEST(ControlGradient, ReachesTensorsThatABodyHasCaptured) {
+  const Tensor x({1.f, 2.f});
+  Function f = [&](Tensor y) { return sum(x * 2.f * y); };
+  f(3.f);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor z = f(3.f);
+  EXPECT_EQ(floats(tape.gradient(z, x)), (std::vector<float>{6, 6}));
+}
+
 TEST(ControlGradient, OfAGatherStaysSparse) {
   Variable table{zeros({5, 2})};
   Function f = [&](Tensor rows) { return sum(gather(table, rows) * 3.f); };

@@ -136,12 +136,15 @@ void share_equal(Graph& graph) {
 
 void fold_constants(Graph& graph) {
   constexpr std::int64_t kMostBytes = 1 << 16;
+  std::vector<bool> held(graph.values.size());  // by somebody else, whose tape may follow it
+  for (std::size_t v = 0; v < held.size(); ++v)
+    held[v] = graph.values[v].kind == From::kConstant && graph.constants[graph.values[v].from].value.node()->count.load(std::memory_order_relaxed) != 1;
   Rebuilt rebuilt(graph);
   rebuilt.keep_inputs();
   for (const GraphNode& node : graph.nodes) {
     const SmallVector<ValueId, 4> inputs = rebuilt.inputs_of(node);
     bool folds = !node.op->is(kMayFail) && !node.op->is(kValueShape);
-    for (ValueId id : inputs) folds = folds && rebuilt.graph.values[id].kind == From::kConstant;
+    for (std::size_t i = 0; i < inputs.size(); ++i) folds = folds && rebuilt.graph.values[inputs[i]].kind == From::kConstant && !held[node.inputs[i]];
     for (std::uint32_t i = 0; i < node.count; ++i) {
       const Spec& spec = graph.values[node.first + i].spec;
       folds = folds && spec.shape.known() && spec.shape.num_elements() <= kMostBytes / static_cast<std::int64_t>(size_of(spec.dtype));
