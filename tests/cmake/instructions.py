@@ -19,6 +19,11 @@ BLOCK = "bench::timed(bench::Workload const&, long)"  # callgrind wants the whol
 WORKLOADS = {  # the repetitions, and the line of the protocol
     "eager add of two scalars": (1000, "eager_add f32:scalar:-1:1 f32:scalar:-1:1"),
     "recorded add of two scalars": (1000, "recorded_add f32:scalar:-1:1 f32:scalar:-1:1"),
+    "traced identity of a scalar": (1000, "traced_identity f32:scalar:-1:1"),
+    "traced chain of 10 ops on a scalar": (1000, "traced_chain f32:scalar:-1:1"),
+    "traced assign_add of a scalar": (1000, "traced_assign_add f32:scalar:-1:1"),
+    "traced sum of 20 captured Variables": (100, "traced_sum_of_variables" + " f32:scalar:-1:1" * 21),
+    "first call of a chain of 100 ops": (2, "first_call_of_chain f32:scalar:-1:1 f32:100:-1:1"),
     "matmul 16x16x16": (100, "matmul f32:16x16:-1:1 f32:16x16:-1:1"),
     "matmul 64x64x64": (5, "matmul f32:64x64:-1:1 f32:64x64:-1:1"),
     "multiply of 4096 elements": (20, "multiply f32:4096:-1:1 f32:4096:-1:1"),
