@@ -12,7 +12,7 @@ enum class Bug : std::uint8_t {
   kNone,
   kSharesUnequal,       // two calls of one op are taken for one, though their attributes differ
   kDropsFailing,        // a call whose result nobody needs is dropped, though it may fail
-  kReusesTooEarly,      // a place in the arena is given away one step before its value has been read for the last time
+  kReusesTooEarly,      // a place in the arena is given away one step too early; of floats only, no index runs wild
   kPublishesFailure,    // what a block has written is published, though it threw
   kReadsBeforeWrites,   // a read behind a write sees what was there before
   kMissesAliases,       // a captured Variable that is passed is taken for another one
@@ -21,6 +21,8 @@ enum class Bug : std::uint8_t {
   kKeepsUndone,         // while tracing, a block that throws is not undone
   kForgetsInnerWrites,  // what a Function called by another one writes is lost
   kReadsPublished,      // a Function called in a block does not see what the block has written
+  kForgetsBranchWrite,  // of the Variables that branches write, the first one keeps its value
+  kLeavesOutLastTurn,   // a traced loop over rows ends one row too early
   kCount
 };
 

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "base/planted.h"
+
 #include "graph/rebuilt.h"
 #include "graph/region.h"
 
@@ -87,7 +89,7 @@ void drop_dead(Graph& graph) {
   for (ValueId id : graph.outputs) needed[id] = true;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const GraphNode& node = graph.nodes[n];
-    runs[n] = may_fail(node);
+    runs[n] = may_fail(node) && !planted(Bug::kDropsFailing);
     for (std::uint32_t i = 0; i < node.count; ++i) runs[n] = runs[n] || needed[node.first + i];
     if (runs[n])
       for (ValueId id : node.inputs) needed[id] = true;
@@ -120,7 +122,7 @@ void share_equal(Graph& graph) {
     const GraphNode* same = nullptr;
     for (const std::uint32_t n : like) {
       const GraphNode& candidate = rebuilt.graph.nodes[n];
-      if (candidate.op == node.op && same_attrs(candidate.attrs, node.attrs) &&
+      if (candidate.op == node.op && (planted(Bug::kSharesUnequal) || same_attrs(candidate.attrs, node.attrs)) &&
           std::equal(inputs.begin(), inputs.end(), candidate.inputs.begin(), candidate.inputs.end()))
         same = &candidate;
     }

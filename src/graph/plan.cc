@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/convert.h"
+#include "base/planted.h"
 #include "core/strides.h"
 
 namespace weft::inline v0 {
@@ -265,7 +266,7 @@ void Plan::lay_out() {
         if (ways_[n] == Way::kPointwise && value.place == Place::kNone && value.root == node.first + i && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
         if (value.place != Place::kArena) continue;
         value.at = free.take(room_for(value.spec), arena_);
-        dying[value.last].push_back(node.first + i);
+        dying[value.last - (planted(Bug::kReusesTooEarly) && value.spec.dtype == f32)].push_back(node.first + i);
       }
     }
     for (ValueId id : dying[s]) free.give(values_[id].at, room_for(values_[id].spec));

@@ -1,4 +1,5 @@
 // Blocks of atomically: transactions that run until they fit.
+#include "base/planted.h"
 #include "state/transaction.h"
 
 namespace weft::inline v0 {
@@ -27,6 +28,7 @@ void run_block(void (*body)(void*), void* context, AtomicOptions options, Locati
       const Transaction::Scope scope(&t);
       body(context);
     } catch (...) {
+      if (planted(Bug::kPublishesFailure)) t.commit(false);
       if (!t.in_conflict()) throw;  // otherwise: whatever it is, it comes of a block that cannot go on
     }
     try {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
 #include "graph/region_parts.h"
 #include "state/body_trace.h"
 #include "state/function_core.h"
@@ -132,7 +133,7 @@ void trace_branches(const char* name, Tensor which, const Branch* branches, std:
   const Tensors made = apply_region(switch_row(), inputs, std::move(region), at);
   const std::vector<Tensor*> results = tensors_of(name, trees[0], at);
   for (std::size_t i = 0; i < results.size(); ++i) *results[i] = made[i];
-  for (std::size_t i = 0; i < writes.size(); ++i) write(writes[i].slot, made[results.size() + i], writes[i].at, writes[i].by);
+  for (std::size_t i = planted(Bug::kForgetsBranchWrite); i < writes.size(); ++i) write(writes[i].slot, made[results.size() + i], writes[i].at, writes[i].by);
 }
 
 // --- loops ---

@@ -5,6 +5,7 @@
 
 #include "core/apply.h"
 #include "graph/passes.h"
+#include "base/planted.h"
 #include "graph/tracer.h"
 #include "state/regions.h"
 #include "state/transaction.h"
@@ -45,7 +46,7 @@ bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
       if (trace.pinned[i] != leaves.variables[i]->slot()) return false;
     return true;
   }
-  return trace.captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
+  return planted(Bug::kMissesAliases) || trace.captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
     return std::binary_search(trace.captured.begin(), trace.captured.end(), v->slot());
   });
 }
@@ -239,7 +240,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     return outputs;
   }
   Tensors outputs = call_graph(trace.runner, inputs, at);
-  if (transaction) {
+  if (transaction && !(planted(Bug::kForgetsInnerWrites) && top != nullptr)) {
     const std::size_t first = outputs.size() - writes.size();
     for (std::size_t i = 0; i < writes.size(); ++i) transaction->value(i) = std::move(outputs[first + i]);
     transaction->publish_all();

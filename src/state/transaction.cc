@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
 #include "core/apply.h"
 
 namespace weft::inline v0 {
@@ -83,7 +84,7 @@ void touch(const SlotRef& slot) {
 }
 
 void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
-  if (Transaction* t = current_transaction) {
+  if (Transaction* t = current_transaction; t != nullptr && (!planted(Bug::kReadsPublished) || t->symbols != nullptr)) {
     t->read_ahead(slots);
     for (std::size_t i = 0; i < slots.size(); ++i) values[i] = t->read(slots[i], {});
     return;
@@ -243,7 +244,7 @@ void Transaction::throw_conflict(Location at) const {
 
 Tensor Transaction::read(const SlotRef& slot, Location at) {
   if (symbols != nullptr)
-    if (const Entry& entry = entry_of(slot); entry.pending.defined()) return entry.pending;
+    if (const Entry& entry = entry_of(slot); entry.pending.defined()) return planted(Bug::kReadsBeforeWrites) ? symbols->symbol_for(slot, at) : entry.pending;
   Entry& entry = seen_entry(slot, at);
   return entry.pending.defined() ? entry.pending : entry.seen;
 }
@@ -254,6 +255,7 @@ void Transaction::write(const SlotRef& slot, Tensor value, Location at, const ch
   Entry& entry = symbols != nullptr ? entry_of(slot) : seen_entry(slot, at);
   if (fixed_writes && !entry.learned_write)
     throw StateError(by, slot->title() + " is not one of those that this update has been given to write; write it before or after.", at);
+  if (planted(Bug::kKeepsFirstWrite) && symbols != nullptr && entry.pending.defined()) return;
   if (depth_ > 0) undo_.push_back({static_cast<std::size_t>(&entry - entries_.data()), entry.pending, entry.by, entry.at});
   entry.pending = std::move(value);
   entry.by = by;
@@ -382,7 +384,7 @@ std::size_t Transaction::enter() {
 
 void Transaction::leave(std::size_t mark, bool undo) noexcept {
   --depth_;
-  if (undo)
+  if (undo && !(planted(Bug::kKeepsUndone) && symbols != nullptr))
     while (undo_.size() > mark) {
       Undo& last = undo_.back();
       Entry& entry = entries_[last.entry];
