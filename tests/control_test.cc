@@ -322,6 +322,24 @@ TEST(ControlGradient, OfACallIsDerivedOnce) {
   EXPECT_EQ(runs, 1);
 }
 
+TEST(ControlGradient, CountsReadsBehindWritesOfTheSamePart) {
+  Variable f{3.f}, g{3.f};
+  const auto slope = [](Variable& v, Tensor up) {
+    GradientTape tape;
+    const Tensor y = cond(up, [&] { return v.assign(v * 2.f), v * v; }, [&] { return v * 1.f; });
+    const Tensor z = fold([&](Tensor a, Tensor x) {
+      v.assign(v + x);
+      return cond(x > 2.f, [&] { return v.assign_add(x), a + v * x; }, [&] { return a + v * x; });
+    }, y, kRow);
+    return tape.gradient(z, v);
+  };
+  Function traced = [&](Tensor up) { return slope(g, up); };
+  for (const bool up : {true, false, true}) {
+    EXPECT_EQ(number(traced(up)), number(slope(f, up)));
+    EXPECT_EQ(number(g), number(f));
+  }
+}
+
 TEST(ControlGradient, ReachesTensorsThatABodyHasCaptured) {
   const Tensor x({1.f, 2.f});
   Function f = [&](Tensor y) { return sum(x * 2.f * y); };

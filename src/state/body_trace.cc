@@ -2,9 +2,20 @@
 
 #include "graph/passes.h"
 #include "state/recorder.h"
+#include <weft/operators.h>
+#include <weft/ops.h>
 #include <weft/variable.h>
 
 namespace weft::inline v0 {
+namespace {
+
+bool is_taped(const Interpreter* top) {
+  for (; top != nullptr; top = top->below())
+    if (const auto* const tape = dynamic_cast<const TapeRecorder*>(top); tape != nullptr && tape->recording()) return true;
+  return false;
+}
+
+}  // namespace
 
 BodyTracing::BodyTracing(const char* name, Location at) : name_(name), at_(at) { transaction_.symbols = this; }
 
@@ -35,6 +46,40 @@ std::optional<ValueId> BodyTracing::capture(const Tensor& x) {
   return inside;
 }
 
+// The first read is one of the program around, in symbol_for.
+Tensor BodyTracing::BodyTracer::read(std::uint64_t, const Variable& variable, Tensor value, Location at) {
+  return body_.transaction_.has_written(variable.slot()) ? body_.read_again(variable, value, at) : value;
+}
+
+bool BodyTracing::watched_around(const Variable& variable) const {
+  if (!is_floating(variable.dtype())) return false;
+  for (const Interpreter* each = tracer_.installed() ? tracer_.below() : Interpreter::top(); each != nullptr; each = each->below())
+    if (const auto* const tape = dynamic_cast<const TapeRecorder*>(each); tape != nullptr && tape->watches(variable.slot()->id, variable.trainable())) return true;
+  return false;
+}
+
+// What a part reads of a Variable that it has written itself, or that an earlier turn has. Tapes around see a read like any other, which ends
+// the way to where the value came from. The value is none of theirs, so they are shown a read of -0; adding that changes no bit.
+Tensor BodyTracing::read_again(const Variable& variable, const Tensor& value, Location at) {
+  if (variable.trainable() && is_floating(variable.dtype())) own_read();
+  if (!watched_around(variable)) return value;
+  if (!value.shape().known())
+    throw TraceError(name_, "a part reads " + variable.slot()->title() + " after it has written it, under a tape, and its sizes are not known; read it before, or "
+                            "declare its shape.", at);
+  Tensor shown;
+  {
+    const Interpreter::Scope eager(nullptr);
+    shown = fill(value.shape(), Tensor(-0.0, value.dtype()));
+  }
+  {
+    const Interpreter::Scope below(tracer_.below());
+    shown = tracer_.below()->read(variable.slot()->id, variable, std::move(shown), at);
+  }
+  const Tensor symbol = tracer_.input(shown.spec(), at);
+  captures_.push_back({std::move(shown), value_of(symbol), nullptr});
+  return stop_gradient(value) + symbol;
+}
+
 // Read outside as the program around would read it: its writes are seen, and its tapes follow it.
 Tensor BodyTracing::symbol_for(const SlotRef& slot, Location at) {
   Tensor outside;
@@ -46,7 +91,7 @@ Tensor BodyTracing::symbol_for(const SlotRef& slot, Location at) {
   const auto expected = expected_.find(slot.get());
   Tensor symbol = tracer_.input(expected == expected_.end() ? outside.spec() : expected->second, at);
   captures_.push_back({std::move(outside), value_of(symbol), slot});
-  return symbol;
+  return expected == expected_.end() ? symbol : read_again(Variable(slot), symbol, at);
 }
 
 void BodyTracing::touched(const SlotRef& slot) {
@@ -56,10 +101,9 @@ void BodyTracing::touched(const SlotRef& slot) {
 SlotRef BodyTracing::made(SlotRef slot) { return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->made(std::move(slot)) : slot; }
 
 void BodyTracing::own_gradient() {
-  for (const Interpreter* each = tracer_.below(); each != nullptr; each = each->below())
-    if (const auto* const tape = dynamic_cast<const TapeRecorder*>(each); tape != nullptr && tape->recording())
-      throw TraceError(name_, "a gradient of its own inside a branch or loop cannot be seen by the tape around it; give the gradient around the whole, "
-                              "or take it inside.", at_);
+  if (is_taped(tracer_.below()))
+    throw TraceError(name_, "a gradient of its own inside a branch or loop cannot be seen by the tape around it; give the gradient around the whole, "
+                            "or take it inside.", at_);
   if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_gradient();
 }
 

@@ -6,6 +6,7 @@
 #include "graph/region.h"
 #include "graph/tracer.h"
 #include "state/transaction.h"
+#include <weft/variable.h>
 
 namespace weft::inline v0 {
 
@@ -19,7 +20,7 @@ class BodyTracing final : public SlotSymbols {
 
   /// An input that is not taken from outside.
   Tensor input(Spec spec) { return tracer_.input(std::move(spec), at_); }
-  /// A Variable that is known to be carried from turn to turn with this Spec.
+  /// A Variable that is known to be written, and carried from turn to turn with this Spec.
   void expect(const SlotRef& slot, Spec spec) { expected_.emplace(slot.get(), std::move(spec)); }
   void run(FunctionRef<void()> part);
 
@@ -37,6 +38,8 @@ class BodyTracing final : public SlotSymbols {
   };
   /// In the order of the first uses.
   std::vector<Write> writes() const;
+  /// Whether a tape around follows reads of the Variable: then one that is carried is to be expected.
+  bool is_watched(const SlotRef& slot) const { return watched_around(Variable(slot)); }
   /// What the Variable is inside at the end: what was written, or what was read.
   Tensor last_value(const SlotRef& slot);
   ValueId value_of(const Tensor& x) { return tracer_.value_of(x, nullptr, at_); }
@@ -53,12 +56,15 @@ class BodyTracing final : public SlotSymbols {
   void touched(const SlotRef& slot) override;
   SlotRef made(SlotRef slot) override;
   void own_gradient() override;
+  void own_read() override {
+    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_read();
+  }
 
  private:
   class BodyTracer final : public Tracer {
    public:
     BodyTracer(Graph& graph, BodyTracing& body) : Tracer(graph), body_(body) {}
-    Tensor read(std::uint64_t, const Variable&, Tensor value, Location) override { return value; }  // asked for outside, in symbol_for
+    Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) override;
     bool belongs_around(const Tensor& x) const;
 
    private:
@@ -66,6 +72,8 @@ class BodyTracing final : public SlotSymbols {
     BodyTracing& body_;
   };
   std::optional<ValueId> capture(const Tensor& x);
+  bool watched_around(const Variable& variable) const;
+  Tensor read_again(const Variable& variable, const Tensor& value, Location at);
 
   const char* name_;
   Location at_;

@@ -237,7 +237,10 @@ class LoopTracing {
         if (capture.slot == write.slot) inside = capture.inside, outside = capture.outside;
       if (!outside.defined()) outside = Variable(write.slot).value(at_);
       auto known = std::find_if(slot_specs_.begin(), slot_specs_.end(), [&](const auto& each) { return each.first == write.slot; });
-      if (known == slot_specs_.end()) known = slot_specs_.insert(known, {write.slot, outside.spec()});
+      if (known == slot_specs_.end()) {
+        known = slot_specs_.insert(known, {write.slot, outside.spec()});
+        settled = settled && (inside == BodyTracing::kNew || !part_->is_watched(write.slot));
+      }
       Spec& spec = known->second;
       inputs_.push_back({inside, spec});
       settled = merge(spec, write.value.spec()) && settled;

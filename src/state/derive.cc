@@ -23,7 +23,7 @@ struct Installed {
 
 }  // namespace
 
-JointGraph differentiate(const Runner& body, const std::vector<bool>& wanted) {
+JointGraph differentiate(const Runner& body, const std::vector<bool>& wanted, std::size_t followed) {
   const Graph& from = body.graph();
   JointGraph joint;
   Installed<Tracer> tracer(joint.graph);
@@ -44,7 +44,7 @@ JointGraph differentiate(const Runner& body, const std::vector<bool>& wanted) {
     joint.results = ys.size();
     for (const Tensor& y : ys) {
       joint.graph.outputs.push_back(tracer.interpreter.value_of(y, nullptr, {}));
-      joint.floating.push_back(is_floating(y.dtype()));
+      joint.floating.push_back(is_floating(y.dtype()) && joint.floating.size() < followed);
       if (!joint.floating.back()) continue;
       dys.push_back(tracer.interpreter.input(joint.graph.values[joint.graph.outputs.back()].spec, {}));
       targets.push_back(y);
@@ -84,9 +84,9 @@ std::shared_ptr<Derived> outline(const JointGraph& joint) {
 
 }  // namespace
 
-std::shared_ptr<const Derived> derived(const Runner& body, const std::vector<bool>& wanted) {
+std::shared_ptr<const Derived> derived(const Runner& body, const std::vector<bool>& wanted, std::size_t followed) {
   if (std::shared_ptr<const Derived> known = body.find_derived(wanted)) return known;
-  const JointGraph joint = differentiate(body, wanted);
+  const JointGraph joint = differentiate(body, wanted, followed);
   SplitGraph parts = split_graph(joint.graph, body.graph().inputs.size(), joint.results);
   const std::shared_ptr<Derived> made = outline(joint);
   made->forward = std::make_shared<const Runner>(std::move(parts.forward));

@@ -214,7 +214,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     Tensors outputs;
     update(writes[0], [&](Tensor old) {
       if (!reads.empty()) inputs.back() = std::move(old);
-      outputs = call_graph(trace.runner, inputs, at);
+      outputs = call_graph(trace.runner, inputs, at, trace.results + trace.replaced.size());
       Tensor fresh = std::move(outputs.back());
       outputs.resize(outputs.size() - 1);
       return fresh;
@@ -239,7 +239,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     outputs.resize(outputs.size() - writes.size());
     return outputs;
   }
-  Tensors outputs = call_graph(trace.runner, inputs, at);
+  Tensors outputs = call_graph(trace.runner, inputs, at, trace.results + trace.replaced.size());
   if (transaction && !(planted(Bug::kForgetsInnerWrites) && top != nullptr)) {
     const std::size_t first = outputs.size() - writes.size();
     for (std::size_t i = 0; i < writes.size(); ++i) transaction->value(i) = std::move(outputs[first + i]);

@@ -45,7 +45,7 @@ class FunctionTracer final : public Tracer {
  public:
   FunctionTracer(Graph& graph, Transaction& transaction) : Tracer(graph), transaction_(transaction) {}
   Tensor read(std::uint64_t, const Variable& variable, Tensor value, Location) override {
-    if (variable.trainable() && is_floating(variable.dtype()) && transaction_.has_written(variable.slot())) transaction_.symbols->own_gradient();
+    if (variable.trainable() && is_floating(variable.dtype()) && transaction_.has_written(variable.slot())) transaction_.symbols->own_read();
     return value;
   }
 
@@ -104,6 +104,7 @@ class Tracing final : public SlotSymbols {
   }
   SlotRef made(SlotRef slot) override;
   void own_gradient() override { own_gradients_ = true; }
+  void own_read() override { own_gradients_ = true; }
 
  private:
   void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }

@@ -31,6 +31,10 @@ class TapeRecorder final : public Interpreter {
 
   bool recording() const { return !stopped && !spent_ && installed(); }
   bool follows(const Tensor& x) const { return ids_.find(key_of(x)) >= 0; }
+  /// Whether a read of the Variable, which has this slot, would be followed from there on, and not to where the value came from.
+  bool watches(std::uint64_t slot, bool trainable) const {
+    return recording() && (slots_by_id_.find(slot + 1) != kUnknownId || (settings.watch_accessed_variables && trainable));
+  }
   /// Records that `outputs` were made from `inputs`, one of which it follows, and that `gradient` is the way back.
   void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      std::shared_ptr<const GradientFn> gradient);

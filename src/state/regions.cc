@@ -227,7 +227,7 @@ Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Loc
   return outputs;
 }
 
-Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at) {
+Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at, std::size_t followed) {
   if (Interpreter::top() == nullptr || inputs.empty()) return body.run(inputs);
   std::vector<bool> wanted(inputs.size());
   for (Interpreter* each = Interpreter::top(); each != nullptr; each = each->below()) {
@@ -237,7 +237,7 @@ Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at) {
       if (tape->follows(constant.value)) return body.run(inputs);  // call by call, for only those show where it goes
     for (std::size_t i = 0; i < inputs.size(); ++i) wanted[i] = wanted[i] || (tape->follows(inputs[i]) && is_floating(inputs[i].dtype()));
   }
-  std::shared_ptr<const Derived> way = derived(body, wanted);
+  std::shared_ptr<const Derived> way = derived(body, wanted, followed);
   Tensors made = apply_region(call_row(), inputs, {.bodies = {way->forward}, .derived = way}, at);
   made.resize(way->results);
   return made;

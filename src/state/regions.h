@@ -2,7 +2,7 @@
 // Functions and through cond, switch_case, while_loop, scan, map and fold.
 #pragma once
 
-#include "graph/region.h"
+#include "state/derive.h"
 
 namespace weft::inline v0 {
 
@@ -13,7 +13,7 @@ const Op& loop_row();
 /// Calls one of them. Returns all results.
 Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Location at);
 
-/// The outputs of a graph for these inputs. Tapes record one call, whose gradient is derived once; a trace takes over the graph's own calls.
-Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at);
+/// The outputs of a graph for these inputs; gradients flow from the first `followed` ones. Tapes record one call, whose gradient is derived once; a trace takes over the graph's own calls.
+Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at, std::size_t followed = kAllResults);
 
 }  // namespace weft::inline v0

@@ -52,6 +52,8 @@ class SlotSymbols {
   virtual SlotRef made(SlotRef slot) = 0;
   /// The program gives a gradient of its own, which its ops do not show.
   virtual void own_gradient() = 0;
+  /// The program reads a trainable Variable that it has written: to a tape that is to follow the whole, a read that it cannot see.
+  virtual void own_read() = 0;
 };
 
 /// The transaction of a block that runs now. Belongs to its thread.
