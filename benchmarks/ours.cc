@@ -225,35 +225,64 @@ struct Mlp {
 // Training: images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps.
 class MlpTraining {
  public:
-  explicit MlpTraining(const Tensors& x)
-      : images_(unstack(x[0])), labels_(unstack(x[1])), net_{{{own(x[2]), own(x[3])}, {own(x[4]), own(x[5])}}, {own(x[6]), own(x[7])}} {}
+  explicit MlpTraining(const Tensors& x, bool traced) : images_(unstack(x[0])), labels_(unstack(x[1])), traced_(traced) {
+    for (std::size_t i = 2; i + 2 < x.size(); i += 2) net_.hidden.push_back({own(x[i]), own(x[i + 1])});
+    net_.top = {own(x[x.size() - 2]), own(x.back())};
+  }
 
   Tensor step() {
     const std::size_t i = step_++;
-    GradientTape tape;
-    const Tensor loss = mean(sparse_softmax_cross_entropy(labels_[i % labels_.size()], net_(images_[i % images_.size()])));
-    adam_.apply(tape.gradient(loss, net_), net_);
-    return loss;
+    const Tensor &images = images_[i % images_.size()], &labels = labels_[i % labels_.size()];
+    return traced_ ? traced_step_(images, labels) : step_on(images, labels);
   }
 
  private:
   static Variable own(const Tensor& x) { return Variable(identity(x)); }
+  Tensor step_on(const Tensor& images, const Tensor& labels) {
+    GradientTape tape;
+    const Tensor loss = mean(sparse_softmax_cross_entropy(labels, net_(images)));
+    adam_.apply(tape.gradient(loss, net_), net_);
+    return loss;
+  }
   std::vector<Tensor> images_, labels_;
-  Mlp net_;
+  Mlp net_{{}, {Variable(0.f), Variable(0.f)}};
   Adam adam_{{.learning_rate = 1e-3f, .epsilon = 1e-7}};
   std::size_t step_ = 0;
+  const bool traced_;
+  Function<Tensor(Tensor, Tensor)> traced_step_ = [this](Tensor images, Tensor labels) { return step_on(images, labels); };
 };
 
+template <bool traced, int threads = 2>
 Workload mlp(const Tensors& x) {
-  return {[training = std::make_shared<MlpTraining>(x)](long count) {
+  return {[training = std::make_shared<MlpTraining>(x, traced)](long count) {
+            if (threads == 1) set_num_threads(1);
             for (long i = 0; i < count; ++i) bench::keep(training->step());
           },
           [x] {
-            MlpTraining training(x);
+            MlpTraining training(x, traced);
             std::vector<float> losses;
             for (int i = 0; i < 20; ++i) losses.push_back(training.step().item<float>());
             return std::vector<std::vector<float>>{losses};
           }};
+}
+
+// 100,000 turns of a loop over two scalars, as one call.
+Workload while_turns(const Tensors& x) {
+  const Function<Tensor(Tensor)> f = [](Tensor start) {
+    return std::get<1>(while_loop([](Tensor turn, Tensor) { return turn < 100'000; },
+                                  [](Tensor turn, Tensor value) { return std::tuple{turn + 1, value * 0.9999f}; }, std::tuple{0, start}));
+  };
+  return calls(f, x[0]);
+}
+
+Workload traced_expression(const Tensors& x) {
+  const Function<Tensor(Tensor, Tensor, Tensor, Tensor, Tensor)> f = [](Tensor a, Tensor b, Tensor c, Tensor y, Tensor z) {
+    return relu(a * y + b) * y + c * z;
+  };
+  return {[f, x](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(f(x[0], x[1], x[2], x[3], x[4]));
+          },
+          [f, x] { return results(f(x[0], x[1], x[2], x[3], x[4])); }};
 }
 
 auto softmax_last = [](const Tensors& x) { return softmax(x[0]); };
@@ -278,7 +307,11 @@ const std::map<std::string, Op>& ops() {
       {"first_call_of_tree", first_call<tree>},
       {"snapshot_of_list", snapshot_of_list},
       {"snapshot_of_tree", snapshot_of_tree},
-      {"mlp", mlp},
+      {"mlp", mlp<false>},
+      {"traced_mlp", mlp<true>},
+      {"traced_mlp_on_1_thread", mlp<true, 1>},
+      {"while_turns", while_turns},
+      {"traced_expression", traced_expression},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
       {"relu", op([](const Tensors& x) { return relu(x[0]); })},
       {"expression", op([](const Tensors& x) { return relu(x[0] * x[3] + x[1]) * x[3] + x[2] * x[4]; })},

@@ -102,6 +102,17 @@ def first_calls():
             yield Case("T4", name, f"first_call_of_{shape}", (f32(), f32(n)), Limit(calls=n))
 
 
+def loops():
+    yield Case("T6", "100,000 turns of a traced while_loop, two scalars", "while_turns", (f32(),), Limit(calls=100_000))
+
+
+def fused_maps():
+    for n in (16_777_216, 67_108_864):
+        x, scalar = f32(n), f32()
+        inputs = (scalar, scalar, scalar, x, x)
+        yield Case("T7", f"traced relu(a * x + b) * x + c * z, f32[{n}]", "traced_expression", inputs, streams(inputs, [(n,)]))
+
+
 def maps():
     n = (16_777_216,)
     x, scalar = f32(*n), f32()
@@ -162,17 +173,30 @@ def matmuls():
         yield Case("T12", f"matmul {prefix}{m}x{k}x{n}", "matmul", (a, b), limit)
 
 
-def training():
-    layers = ((784, 512), (512, 512), (512, 10))
-    weights = [f32(*size, low=-bound, high=bound) for size, bound in zip(layers, (0.068, 0.076, 0.107))]  # as Glorot
+def mlp(layers, batch):
+    """Inputs and limit of a step of training."""
+    weights = [f32(*size, low=-bound, high=bound) for size in layers for bound in [(6 / sum(size)) ** 0.5]]  # as Glorot
     inputs = [input for weight in weights for input in (weight, f32(weight.shape[1], low=0, high=0))]
     parameters = sum(prod(input.shape) for input in inputs)
+    # 8 batches of images and 9 of labels take turns: no net can learn that by heart, so gradients never fade away.
+    images, labels = f32(8, batch, layers[0][0]), Input((9, batch), 0, 10, "i32")
+    products = 3 * sum(prod(size) for size in layers) - prod(layers[0])  # forward, to weights, and to inputs but for the first layer's
+    return (images, labels, *inputs), Limit(read=4 * parameters, updated=12 * parameters, flops=2 * batch * products, in_turn=True)
+
+
+def training():
+    layers = ((784, 512), (512, 512), (512, 10))
     for batch in (32, 128, 1024):
-        # 8 batches of images and 9 of labels take turns: no net can learn that by heart, so gradients never fade away.
-        images, labels = f32(8, batch, 784), Input((9, batch), 0, 10, "i32")
-        products = 3 * sum(prod(size) for size in layers) - prod(layers[0])  # forward, to weights, and to inputs but for the first layer's
-        limit = Limit(read=4 * parameters, updated=12 * parameters, flops=2 * batch * products, in_turn=True)
-        yield Case("T13", f"step of an MLP 784-512-512-10 with Adam, batch {batch}", "mlp", (images, labels, *inputs), limit)
+        for how in ("", "traced "):
+            yield Case("T13", f"{how}step of an MLP 784-512-512-10 with Adam, batch {batch}", f"{how.strip()}{'_' if how else ''}mlp", *mlp(layers, batch))
+
+
+def scaling():
+    for how in ("", "_on_1_thread"):
+        yield Case("T20", f"traced step of an MLP, batch 1024, on {1 if how else 2} threads", f"traced_mlp{how}", *mlp(((784, 512), (512, 512), (512, 10)), 1024))
+    for depth in (2, 8, 32):
+        layers = ((256, 256),) * depth + ((256, 10),)
+        yield Case("T20", f"traced step of an MLP, {depth} hidden layers of 256, batch 128", "traced_mlp", *mlp(layers, 128))
 
 
 def convolutions():
@@ -199,10 +223,10 @@ def start():
     yield Case("T18", "start and end of a program linked with it", "start", (), None)
 
 
-WORKLOADS = (eager_add, state, traced, first_calls, maps, gelu, rows, sums, optimizers, matmuls, training, convolutions, start, elementary)
+WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, scaling, convolutions, start, elementary)
 CASES = [case for workload in WORKLOADS for case in workload()]
 IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk, is no matter of time: see sizes in driver.py
 
 # Geometric means are given for groups, never for all.
-GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
-          "optimizers": ("T11",), "products": ("T12",), "training": ("T13",), "convolutions": ("T14",), "start": ("T18",)}
+GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "loops": ("T6",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
+          "optimizers": ("T11",), "products": ("T12",), "training": ("T13",), "scaling": ("T20",), "convolutions": ("T14",), "start": ("T18",)}

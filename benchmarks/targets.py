@@ -6,16 +6,16 @@ from dataclasses import dataclass
 class Target:
     what: str
     cases: tuple      # beginnings of names; $ is the end of one
-    measure: str      # a key of a row, the name of a peer: then ours / theirs, or the difference of two rows, which `cases` name in full
+    measure: str      # a key of a row, the name of a peer: then ours / theirs, or what two rows, which `cases` name in full, make
     least: float = 0  # what is measured is at least this, or
     most: float = 0   # at most this
     cause: str = ""   # of falling short, as measured
 
     def values(self, rows):
-        if self.measure == "difference":
+        if self.measure in ("difference", "quotient"):
             by_name = {row["case"]: row["ours_ns"] for row in rows}
             more, less = (by_name.get(case) for case in self.cases)
-            return [more - less] if more and less else []
+            return [more - less if self.measure == "difference" else more / less] if more and less else []
         found = [row for row in rows if any(f"{row['case']}$".startswith(case) for case in self.cases) and row["ours_ns"] is not None]
         if self.measure in ("ours_ns", "of_limit", "of_triad"):
             return [row[self.measure] for row in found if self.measure in row]
@@ -52,7 +52,9 @@ TARGETS = (
            tuple(f"traced sum of 200 {summed}, f32 scalars" for summed in ("captured Variables", "times its argument")), "difference", most=5000),
     *(Target(f"T4 first call of {n:,} ops, ns", tuple(f"trace, plan and first call of a {shape} of {n:,} ops$" for shape in SHAPES), "ours_ns",
              most=5000 * n) for n in (10, 100, 1000, 10_000, 100_000)),
+    Target("T6 100,000 turns of while_loop, ns", ("100,000 turns",), "ours_ns", most=2_000_000),
     Target("T7 single ops, of triad", SINGLE, "of_triad", least=0.9),
+    Target("T7 as one Function, of limit", ("traced relu(a * x + b)",), "of_limit", least=0.9),
     Target("T8 forward, of triad", ("gelu (erf) forward, ",), "of_triad", least=0.7, cause=ARITHMETIC.format("0.35", "two thirds")),
     Target("T8 forward and backward, of triad", ("gelu (erf) forward and",), "of_triad", least=0.6,
            cause=ARITHMETIC.format("0.35 + 0.44", "three fifths")),
@@ -67,6 +69,10 @@ TARGETS = (
            cause="At 32 the multiply-adds alone take 690 ns at the peak of the machine and oneDNN 1,480 ns: half of that is 93 % of the peak, call "
                  "included. At 16 the kernel takes 130 ns and the eager call around it 180 ns on a quiet machine."),
     Target("T13 batch 128, against LibTorch", ("step of an MLP 784-512-512-10 with Adam, batch 128",), "LibTorch", most=0.8),
+    Target("T13 traced, of limit", ("traced step of an MLP 784",), "of_limit", least=0.7),
+    *(Target(f"T13 traced, against {peer}", ("traced step of an MLP 784",), peer, most=1) for peer in ("PyTorch compiled", "JAX", "TensorFlow XLA")),
+    Target("T20 T13 on two threads against one", ("traced step of an MLP, batch 1024, on 1 threads", "traced step of an MLP, batch 1024, on 2 threads"), "quotient",
+           least=1.7),
     Target("T14 forward from 32 channels, of limit", tuple(f"conv 3x3 forward, {w}" for w in WIDE), "of_limit", least=0.8),
     Target("T14 backward from 32 channels, of limit", tuple(f"conv 3x3 backward to {to}, {w}" for to in ("input", "filter") for w in WIDE),
            "of_limit", least=0.7),

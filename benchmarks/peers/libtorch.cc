@@ -164,6 +164,7 @@ std::map<std::string, Op> ops() {
       {"recorded_add", recorded_add},
       {"assign_add", assign_add},
       {"mlp", mlp},
+      {"traced_mlp", mlp},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
       {"relu", op([](const Tensors& x) { return torch::relu(x[0]); })},
       {"expression", op([](const Tensors& x) { return torch::relu(x[0] * x[3] + x[1]) * x[3] + x[2] * x[4]; })},
