@@ -92,6 +92,27 @@ TEST(Plan, GroupsPointwiseCallsAndSharesTheArena) {
   EXPECT_LE(plan.arena_bytes(), 3u * 64 * 64 * 4) << "two values are alive at a time";
 }
 
+TEST(Plan, GroupsThatMeetRunTogether) {
+  const Spec spec{f32, {4096}};
+  const Spec specs[] = {spec, spec};
+  const auto steps = [&](const auto& program) { return Plan(graph_of({spec, spec}, program), specs).steps(); };
+  EXPECT_EQ(steps([](Values& x) { return Values{relu(x[0] * 2.f + 1.f) * x[0] + x[1] * 3.f}; }), 1u);
+  EXPECT_EQ(steps([](Values& x) {
+    const Tensor y = x[0] * 2.f, total = sum(y);  // reads y before the groups meet
+    return Values{y + x[1] * 3.f + total};
+  }), 3u);
+  const auto viewed = [](Values& x) {
+    const Tensor y = x[0] * 2.f, turned = reshape(reshape(y, {64, 64}), {4096});  // a view of what a group makes is read from memory
+    return Values{x[1] * 3.f + y + turned};
+  };
+  EXPECT_EQ(steps(viewed), 2u);
+  std::vector<float> numbers(4096);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  const Tensor x(numbers, {4096});
+  Values eager{x, x};
+  EXPECT_EQ(floats(run(graph_of({spec, spec}, viewed), {x, x})[0]), floats(viewed(eager)[0]));
+}
+
 TEST(Plan, ViewsOfWhatLeavesAndOfWhatComes) {
   const Graph graph = graph_of({{f32, {2, 3}}}, [](Values& x) {
     const Tensor y = x[0] + 1.f;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint32_t kBefore = 0;  // inputs and constants are there before the first step, which has number 1
 constexpr std::size_t kLine = 64;
 constexpr std::int64_t kDirectLanes = 512;
+constexpr std::size_t kMostInGroup = 16;  // its slots, at most three for each call, stay within those of a tile program
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 47;  // of one value: no machine has more, and sums of many still count
 
 // Whole lines, so that no two values share one.
@@ -169,33 +170,67 @@ std::uint32_t Plan::ready_at(const GraphNode& node) const {
 
 // Lanes must mean the same places: one shape, and no view of what the group itself makes.
 bool Plan::joins(const GraphNode& node, std::uint32_t step) const {
-  constexpr std::size_t kMost = 16;  // a group's slots, at most three for each call, stay within those of a tile program
   const Step& group = steps_[step - 1];
   const GraphNode& first = graph_.nodes[group.nodes[0]];
-  if (ways_[group.nodes[0]] != Way::kPointwise || group.nodes.size() >= kMost || values_[first.first].spec.shape != values_[node.first].spec.shape) return false;
-  return std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return values_[id].root != id && values_[values_[id].root].made == step; });
+  if (ways_[group.nodes[0]] != Way::kPointwise || group.nodes.size() >= kMostInGroup || values_[first.first].spec.shape != values_[node.first].spec.shape) return false;
+  return !reads_view_of(node, step);
+}
+
+bool Plan::reads_view_of(const GraphNode& node, std::uint32_t step) const {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return values_[id].root != id && values_[values_[id].root].made == step; });
+}
+
+// Of one shape, few enough together, and nothing has been placed that reads what `from` makes: then it may as well run where `to` does.
+bool Plan::can_move(std::uint32_t from, std::uint32_t to, const std::vector<bool>& read_outside) const {
+  const Step &source = steps_[from - 1], &target = steps_[to - 1];
+  if (source.nodes.empty() || read_outside[from] || ways_[source.nodes[0]] != Way::kPointwise) return false;
+  if (source.nodes.size() + target.nodes.size() >= kMostInGroup) return false;
+  return values_[graph_.nodes[source.nodes[0]].first].spec.shape == values_[graph_.nodes[target.nodes[0]].first].spec.shape;
+}
+
+void Plan::place(std::uint32_t n, std::uint32_t step, std::vector<bool>& read_outside) {
+  const GraphNode& node = graph_.nodes[n];
+  steps_[step - 1].nodes.push_back(n);
+  for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].made = step;
+  for (ValueId id : node.inputs)
+    if (const std::uint32_t made = values_[values_[id].root].made; made != step) read_outside[made] = true;
 }
 
 void Plan::group_nodes() {
-  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+  std::vector<bool> read_outside(graph_.nodes.size() + 1);  // of the steps: another one reads what it makes
+  for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
     const GraphNode& node = graph_.nodes[n];
     if (ways_[n] == Way::kView || ways_[n] == Way::kLate) continue;
     std::uint32_t step = ways_[n] == Way::kPointwise ? ready_at(node) : kBefore;
     if (step == kBefore || !joins(node, step)) {
       steps_.emplace_back();
       step = static_cast<std::uint32_t>(steps_.size());
+    } else {
+      // The other groups that it reads from join it there.
+      for (ValueId id : node.inputs) {
+        const std::uint32_t other = values_[values_[id].root].made;
+        if (other == kBefore || other == step || reads_view_of(node, other) || !can_move(other, step, read_outside)) continue;
+        for (const std::uint32_t moved : std::exchange(steps_[other - 1].nodes, {})) place(moved, step, read_outside);
+      }
     }
-    steps_[step - 1].nodes.push_back(static_cast<std::uint32_t>(n));
-    for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].made = values_[node.first + i].last = step;
-    for (ValueId id : node.inputs) {
-      Value& root = values_[values_[id].root];
-      root.last = std::max(root.last, step);
+    place(n, step, read_outside);
+  }
+  number_steps();
+}
+
+// Without those that have moved elsewhere, and with the late ones at the end.
+void Plan::number_steps() {
+  std::erase_if(steps_, [](const Step& step) { return step.nodes.empty(); });
+  for (const Late& late : late_) steps_.push_back({{late.node}});
+  for (std::size_t s = 1; s <= steps_.size(); ++s)
+    for (const std::uint32_t n : steps_[s - 1].nodes) {
+      const GraphNode& node = graph_.nodes[n];
+      for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].made = values_[node.first + i].last = static_cast<std::uint32_t>(s);
+      for (ValueId id : node.inputs) {
+        Value& root = values_[values_[id].root];
+        root.last = std::max(root.last, static_cast<std::uint32_t>(s));
+      }
     }
-  }
-  for (const Late& late : late_) {
-    steps_.push_back({{late.node}});
-    for (ValueId id : graph_.nodes[late.node].inputs) values_[values_[id].root].last = static_cast<std::uint32_t>(steps_.size());
-  }
 }
 
 void Plan::find_places() {

@@ -109,6 +109,10 @@ class Plan {
   void infer_all(std::span<const Spec> inputs);
   void find_late(OldValues old_values);
   void group_nodes();
+  bool reads_view_of(const GraphNode& node, std::uint32_t step) const;
+  bool can_move(std::uint32_t from, std::uint32_t to, const std::vector<bool>& read_outside) const;
+  void place(std::uint32_t n, std::uint32_t step, std::vector<bool>& read_outside);
+  void number_steps();
   void find_places();
   void find_outputs();
   void lay_out();

@@ -12,7 +12,8 @@ namespace weft::inline v0::kernels {
 namespace {
 
 constexpr std::size_t kChunkLanes = 16384;                     // what one thread takes at a time
-constexpr std::size_t kSlotBytes = kTileLanes * 8 + 64;        // the pad keeps slots from competing for the same cache lines
+constexpr std::size_t kPad = 320;                               // keeps slots from competing for the same cache lines
+constexpr std::size_t kFirstLevel = 20480;                     // of the first-level cache, for the tiles of all operands together
 
 enum class Layout : std::uint8_t { kDense, kScalar, kBroadcast };
 
@@ -77,8 +78,18 @@ struct Plan {
   std::int8_t scratch[kMaxTileSlots] = {};  // of the slots: which piece of working memory, or -1 for lanes that lie in a tensor
   int pieces = 0;
 
-  std::size_t piece_bytes() const { return std::min(kSlotBytes, (tile * 8 + 63) / 64 * 64); }
+  std::size_t piece_bytes() const { return (tile * 8 + 63) / 64 * 64 + kPad; }
 };
+
+// Programs of many operands have shorter tiles, so that those of all operands stay in the first-level cache together.
+std::size_t tile_for(const Plan& plan) {
+  std::size_t operands = static_cast<std::size_t>(plan.pieces);
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) operands += plan.scratch[i] < 0;
+  for (const TileOutput& out : plan.outputs) operands += plan.scratch[out.slot] < 0;
+  std::size_t tile = kTileLanes;
+  while (tile > 256 && operands * tile * sizeof(float) > kFirstLevel) tile /= 2;
+  return std::min(plan.total, tile);
+}
 
 bool in_place(const Plan& plan, const TileOutput& out) {
   return std::any_of(plan.inputs.begin(), plan.inputs.end(), [&](const TileInput& in) { return in.data == out.data; });
@@ -177,7 +188,7 @@ void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> input
   if (total == 0) return;
   Plan plan{steps, inputs, outputs, sizes, rank, total, std::min(total, kTileLanes)};
   lay_out(plan);
-  if (plan.pieces == 0 && steps.size() == 1) plan.tile = kChunkLanes;  // nothing to keep in cache: fewer, longer calls
+  plan.tile = plan.pieces == 0 && steps.size() == 1 ? kChunkLanes : tile_for(plan);  // nothing to keep in cache: fewer, longer calls
 
   const auto run = [&](std::size_t begin, std::size_t end) {
     const std::size_t bytes = (static_cast<std::size_t>(plan.pieces) + 1) * plan.piece_bytes();
