@@ -76,6 +76,10 @@ FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Locatio
     : options(std::move(given)), name_(options.name.empty() ? "the Function made at " + place_text(at) : options.name) {
   if (options.args.size() > arguments)
     throw ValueError("Function", format("args has {} names and the body takes {}; name each argument once.", options.args.size(), arguments), at);
+  for (std::size_t i = 0; i < options.args.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (options.args[i] == options.args[j])
+        throw ValueError("Function", format("args has the name \"{}\" for argument {} and for argument {}; give each a name of its own.", options.args[i], j, i), at);
   if (options.max_traces < 1)
     throw ValueError("Function", format("max_traces is {}; it must be 1 or more.", options.max_traces), at);
   require_passes(options.without, at);
