@@ -40,6 +40,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/concrete.h>
 #include <weft/function_report.h>
 #include <weft/transaction.h>
 #include <weft/tree.h>
@@ -62,7 +63,6 @@ struct FunctionOptions {
 
 namespace detail {
 
-class FunctionCore;
 struct FunctionCallState;
 
 /// One argument of a call, as the core sees it.
@@ -75,17 +75,21 @@ struct Argument {
 /// One call. Made by the template below, which knows the types; everything else happens in the core.
 class WEFT_API FunctionCall {
  public:
-  FunctionCall(const std::shared_ptr<FunctionCore>& core, const Argument* arguments, std::size_t count, Location at);
+  using Body = void (*)(void* context, FunctionCall& call);
+  /// `only`: the one trace that may be used, or null.
+  FunctionCall(const std::shared_ptr<FunctionCore>& core, OnlyTrace only, const Argument* arguments, std::size_t count, Location at);
   ~FunctionCall();
   FunctionCall(const FunctionCall&) = delete;
   FunctionCall& operator=(const FunctionCall&) = delete;
 
   /// The whole call, if all arguments are Tensors, it has been traced, and the result is a Tensor or nothing: then `result` is that, and the
   /// arguments are moved from.
-  static bool run_at_once(FunctionCore& core, Tensor* const* arguments, std::size_t count, Tensor& result, Location at);
+  static bool run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result, Location at);
   /// Finds the trace for these arguments, or makes it: body(context) copies them, calls `begin`, runs on them, and calls `returns`. False: the
   /// body itself is to run, on copies that are then adopted.
-  bool prepare(void (*body)(void* context, FunctionCall& call), void* context);
+  bool prepare(Body body, void* context);
+  /// Finds it or makes it, and no more.
+  std::shared_ptr<FunctionTrace> trace(Body body, void* context);
   void adopt(const Argument* copies);
   /// Puts symbols into copies of the arguments. Where an argument cannot be copied, it is the argument itself.
   void begin(const Argument* copies);
@@ -97,7 +101,7 @@ class WEFT_API FunctionCall {
   Tensor only_tensor();                     // the same for a result that is a Tensor
 
  private:
-  void find_or_trace(void (*body)(void*, FunctionCall&), void* context);
+  void find_or_trace(Body body, void* context);
   std::unique_ptr<FunctionCallState> state_;
 };
 
@@ -136,18 +140,12 @@ concept HasCallOperator = requires { &F::operator(); };
 template <class F>
 struct callable {
   static_assert(std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>,
-                "a Function is made from what can be called with one list of types: a lambda without auto, a function, an object with one operator(). "
-                "For anything else name the types, as in Function<Tensor(Tensor)>.");
+                "a Function is made from what can be called with one list of types: a lambda without auto, a function, an object with one "
+                "operator(). For anything else name the types, as in Function<Tensor(Tensor)>.");
   using type = typename signature_of<F>::type;
 };
 template <HasCallOperator F>
 struct callable<F> { using type = typename signature_of<decltype(&F::operator())>::type; };
-
-template <class A>
-inline constexpr bool kChangeable = std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>;
-/// What the body gets: its argument itself, or a copy of one that it may not change.
-template <class A>
-using Passed = std::conditional_t<kChangeable<A>, A, std::remove_cvref_t<A>>;
 
 /// Containers say that they can be copied even if their elements cannot.
 template <class T>
@@ -169,14 +167,12 @@ using Copied = std::conditional_t<kCopyable<std::remove_cvref_t<A>>, std::remove
 
 }  // namespace detail
 
-template <class Signature>
-class Function;
-
 template <class R, class... A>
 class Function<R(A...)> {
   static_assert((!std::is_rvalue_reference_v<A> && ...), "a Function takes its arguments by value or by reference, not by &&.");
   static_assert(!std::is_pointer_v<R>, "a Function returns values: a Tensor, a Variable, or a struct or container of them.");
   using Result = std::remove_cvref_t<R>;
+  using Body = detail::FunctionCall::Body;
 
  public:
   template <class F>
@@ -187,7 +183,15 @@ class Function<R(A...)> {
   /// Throws what the body throws while it is traced and what its ops throw when they run; TraceError, if the options refuse a trace.
   Result operator()(A... args, Location at = Location::here()) const {
     std::tuple<detail::Passed<A>...> passed(std::forward<A>(args)...);
-    return std::apply([&](detail::Passed<A>&... given) -> Result { return call(at, given...); }, passed);
+    return std::apply([&](detail::Passed<A>&... given) -> Result { return call(nullptr, at, given...); }, passed);
+  }
+
+  /// The trace that calls with such arguments use, made if there is none, but not run. Instead of a Tensor it is given a Spec, in which sizes
+  /// may be unknown: that trace takes all of them. Throws what tracing throws.
+  ConcreteFunction<R(A...)> trace(detail::Told<A>... args, Location at = Location::here()) const {
+    std::tuple<detail::Taken<A>...> taken(detail::taken<A>(args, at)...);
+    const auto find = [](detail::FunctionCall& call, Body body, void* context) { return call.trace(body, context); };
+    return std::apply([&](auto&... given) { return ConcreteFunction<R(A...)>(*this, core_, with_call(nullptr, at, find, given...)); }, taken);
   }
 
   FunctionReport explain() const { return detail::report(*core_); }
@@ -197,18 +201,36 @@ class Function<R(A...)> {
   void profile(int calls, Location at = Location::here()) const { detail::profile(*core_, calls, at); }
 
  private:
-  Result call(Location at, detail::Passed<A>&... given) const {
+  friend class ConcreteFunction<R(A...)>;
+
+  Result call(detail::OnlyTrace only, Location at, detail::Passed<A>&... given) const {
     if constexpr ((std::is_same_v<detail::Passed<A>, Tensor> && ...) && (std::is_same_v<Result, Tensor> || std::is_void_v<Result>)) {
       Tensor* const tensors[] = {&given..., nullptr};
       Tensor result;
-      if (detail::FunctionCall::run_at_once(*core_, tensors, sizeof...(A), result, at)) {
+      if (detail::FunctionCall::run_at_once(*core_, only, tensors, sizeof...(A), result, at)) {
         if constexpr (std::is_void_v<Result>) return;
         else return result;
       }
     }
+    return with_call(only, at, [&](detail::FunctionCall& call, Body body, void* context) -> Result {
+      if (!call.prepare(body, context)) return run_body(call, at, given...);
+      call.run();
+      if constexpr (std::is_same_v<Result, Tensor>) {
+        return call.only_tensor();
+      } else if constexpr (!std::is_void_v<Result>) {
+        Result result(*static_cast<const Result*>(call.pattern()));
+        call.fill(detail::address(result), detail::kWalk<Result>);
+        return result;
+      }
+    }, given...);
+  }
+
+  // use(call, body, context), where body(context, call) traces.
+  template <class Use>
+  auto with_call(detail::OnlyTrace only, Location at, const Use& use, detail::Passed<A>&... given) const {
     const detail::Argument arguments[] = {{detail::address(given), detail::kWalk<std::remove_cvref_t<A>>, detail::kChangeable<A>}...,
                                           {nullptr, nullptr, false}};
-    detail::FunctionCall call(core_, arguments, sizeof...(A), at);
+    detail::FunctionCall call(core_, only, arguments, sizeof...(A), at);
     auto body = [&](detail::FunctionCall& traced) {
       std::tuple<detail::Copied<A>...> copies(given...);
       std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) {
@@ -224,16 +246,7 @@ class Function<R(A...)> {
         }
       }, copies);
     };
-    if (!call.prepare([](void* context, detail::FunctionCall& traced) { (*static_cast<decltype(body)*>(context))(traced); }, &body))
-      return run_body(call, at, given...);
-    call.run();
-    if constexpr (std::is_same_v<Result, Tensor>) {
-      return call.only_tensor();
-    } else if constexpr (!std::is_void_v<Result>) {
-      Result result(*static_cast<const Result*>(call.pattern()));
-      call.fill(detail::address(result), detail::kWalk<Result>);
-      return result;
-    }
+    return use(call, [](void* context, detail::FunctionCall& traced) { (*static_cast<decltype(body)*>(context))(traced); }, &body);
   }
 
   // As a block: it may run more than once, so each time on copies of what it may change.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/axes.h>
+#include <weft/concrete.h>
 #include <weft/control.h>
 #include <weft/custom_gradient.h>
 #include <weft/dtype.h>

@@ -39,18 +39,6 @@ const Variable& variable_of(const SlotUse& use, std::span<Variable* const> varia
   return use.argument < 0 ? *use.captured : *variables[static_cast<std::size_t>(use.argument)];
 }
 
-// A captured Variable that is also passed, or not, as when the trace was made: else reads and writes of the two would not meet.
-bool same_aliases(const FunctionTrace& trace, const CallLeaves& leaves) {
-  if (!trace.pinned.empty()) {
-    for (std::size_t i = 0; i < trace.pinned.size(); ++i)
-      if (trace.pinned[i] != leaves.variables[i]->slot()) return false;
-    return true;
-  }
-  return planted(Bug::kMissesAliases) || trace.captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
-    return std::binary_search(trace.captured.begin(), trace.captured.end(), v->slot());
-  });
-}
-
 void require_passes(const std::vector<std::string>& names, Location at) {
   for (const std::string& name : names) {
     std::string known;
@@ -64,6 +52,19 @@ void require_passes(const std::vector<std::string>& names, Location at) {
   }
 }
 
+bool takes_at_once(const FunctionTrace& trace, std::span<Tensor* const> arguments) {
+  if (!trace.at_once) return false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i]->defined()) return false;
+    const Spec& spec = arguments[i]->node()->spec;
+    const Shape& shape = trace.kind.shapes[i];
+    if (spec.dtype != trace.dtypes[i] || spec.shape.rank() != shape.rank()) return false;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      if (shape[axis] != spec.shape[axis] && shape[axis] != kUnknown) return false;
+  }
+  return true;
+}
+
 std::size_t unknown_sizes(const CallKind& kind) {
   std::size_t count = 0;
   for (const Shape& shape : kind.shapes) count += static_cast<std::size_t>(std::count(shape.begin(), shape.end(), kUnknown));
@@ -72,6 +73,17 @@ std::size_t unknown_sizes(const CallKind& kind) {
 
 }  // namespace
 
+bool FunctionTrace::same_aliases(const CallLeaves& leaves) const {
+  if (!pinned.empty()) {
+    for (std::size_t i = 0; i < pinned.size(); ++i)
+      if (pinned[i] != leaves.variables[i]->slot()) return false;
+    return true;
+  }
+  return planted(Bug::kMissesAliases) || captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
+    return std::binary_search(captured.begin(), captured.end(), v->slot());
+  });
+}
+
 FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Location at)
     : options(std::move(given)), name_(options.name.empty() ? "the Function made at " + place_text(at) : options.name) {
   if (options.args.size() > arguments)
@@ -79,7 +91,8 @@ FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Locatio
   for (std::size_t i = 0; i < options.args.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (options.args[i] == options.args[j])
-        throw ValueError("Function", format("args has the name \"{}\" for argument {} and for argument {}; give each a name of its own.", options.args[i], j, i), at);
+        throw ValueError("Function", format("args has the name \"{}\" for argument {} and for argument {}; give each a name of its own.",
+                                            options.args[i], j, i), at);
   if (options.max_traces < 1)
     throw ValueError("Function", format("max_traces is {}; it must be 1 or more.", options.max_traces), at);
   require_passes(options.without, at);
@@ -93,54 +106,10 @@ std::string FunctionCore::path_of(const LeafNote& note) const {
   return argument_name(note.argument) + (note.path.empty() ? "" : ".") + note.path;
 }
 
-void FunctionCore::apply_signature(std::span<const Argument> arguments, CallLeaves& leaves, Location at) const {
-  if (options.signature.empty()) return;
-  const auto refuse = [&](std::size_t which, const std::string& rule) {
-    std::size_t seen = 0;
-    for (const LeafNote& note : notes_of(arguments))
-      if (note.tensor && note.text != "undefined" && seen++ == which)
-        throw TraceError(name_, format("argument {} `{}` is {} and the signature says {}; {}", note.argument, path_of(note), note.text,
-                                       options.signature[which].str(), rule), at);
-  };
-  if (leaves.tensors.size() != options.signature.size())
-    throw TraceError(name_, format("the arguments hold {} Tensors and the signature has {} Specs; give one for each.", leaves.tensors.size(),
-                                   options.signature.size()), at);
-  bool cast = false;
-  for (std::size_t i = 0; i < leaves.tensors.size(); ++i) {
-    Tensor& tensor = *leaves.tensors[i];
-    const Spec& declared = options.signature[i];
-    if (tensor.dtype() != declared.dtype && is_literal(tensor)) {
-      const Literal number = tensor.node()->number();
-      if (!literal_fits(number, declared.dtype)) refuse(i, "the number does not fit that dtype, pass another one.");
-      tensor = make_scalar(number, declared.dtype, tensor.node()->made_at());
-      cast = true;
-    }
-    if (tensor.dtype() != declared.dtype) refuse(i, "the dtypes must agree, cast it.");
-    bool fits = tensor.rank() == declared.shape.rank();
-    for (int axis = 0; fits && axis < tensor.rank(); ++axis)
-      fits = declared.shape[axis] == kUnknown || tensor.shape()[axis] == declared.shape[axis];
-    if (!fits) refuse(i, "the sizes must be known and agree where they are declared.");
-  }
-  if (cast) leaves = leaves_of(arguments);
-  for (std::size_t i = 0; i < leaves.tensors.size(); ++i) leaves.kind.shapes[i] = options.signature[i].shape;
-}
-
 std::shared_ptr<FunctionTrace> FunctionCore::find(std::span<Tensor* const> arguments) {
-  const auto fits = [&](const FunctionTrace& trace) {
-    if (!trace.at_once) return false;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (!arguments[i]->defined()) return false;
-      const Spec& spec = arguments[i]->node()->spec;
-      const Shape& shape = trace.kind.shapes[i];
-      if (spec.dtype != trace.dtypes[i] || spec.shape.rank() != shape.rank()) return false;
-      for (int axis = 0; axis < shape.rank(); ++axis)
-        if (shape[axis] != spec.shape[axis] && shape[axis] != kUnknown) return false;
-    }
-    return true;
-  };
   const std::lock_guard guard(mutex_);
   for (const std::shared_ptr<FunctionTrace>& trace : traces_)
-    if (fits(*trace)) {
+    if (takes_at_once(*trace, arguments)) {
       if (!trace->exact && traces_.size() > 1) return nullptr;  // there may be one that fits better
       trace->last_call.store(++clock_, std::memory_order_relaxed);
       return trace;
@@ -152,7 +121,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::find(const CallLeaves& leaves) {
   const std::lock_guard guard(mutex_);
   std::shared_ptr<FunctionTrace> best;
   for (const std::shared_ptr<FunctionTrace>& trace : traces_)
-    if (trace->kind.takes(leaves.kind) && same_aliases(*trace, leaves) && (!best || unknown_sizes(trace->kind) < unknown_sizes(best->kind)))
+    if (trace->kind.takes(leaves.kind) && trace->same_aliases(leaves) && (!best || unknown_sizes(trace->kind) < unknown_sizes(best->kind)))
       best = trace;
   if (best) best->last_call.store(++clock_, std::memory_order_relaxed);
   return best;
@@ -275,13 +244,14 @@ auto with_memory(const FunctionCore& core, Location at, const F& f) {
 
 }  // namespace
 
-FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, const Argument* arguments, std::size_t count, Location at)
-    : state_(new FunctionCallState{.core = *core, .arguments = {arguments, count}, .at = at, .leaves = {}, .trace = {}, .tracing = nullptr, .outputs = {}}) {}
+FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, OnlyTrace only, const Argument* arguments, std::size_t count, Location at)
+    : state_(new FunctionCallState{.core = *core, .only = only, .arguments = {arguments, count}, .at = at, .leaves = {}, .trace = {}, .tracing = nullptr,
+                                   .outputs = {}}) {}
 FunctionCall::~FunctionCall() = default;
 
-bool FunctionCall::run_at_once(FunctionCore& core, Tensor* const* arguments, std::size_t count, Tensor& result, Location at) {
+bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result, Location at) {
   const std::span<Tensor* const> tensors(arguments, count);
-  const std::shared_ptr<FunctionTrace> trace = core.find(tensors);
+  const std::shared_ptr<FunctionTrace> trace = only == nullptr ? core.find(tensors) : takes_at_once(**only, tensors) ? *only : nullptr;
   if (trace == nullptr) return false;
   if (trace->own_gradients && is_taped()) return false;
   Tensors outputs = with_memory(core, at, [&] {
@@ -293,18 +263,30 @@ bool FunctionCall::run_at_once(FunctionCore& core, Tensor* const* arguments, std
   return true;
 }
 
-bool FunctionCall::prepare(void (*body)(void*, FunctionCall&), void* context) {
+bool FunctionCall::prepare(Body body, void* context) {
   FunctionCallState& s = *state_;
   return with_memory(s.core, s.at, [&] {
     s.leaves = leaves_of(s.arguments);
-    s.core.apply_signature(s.arguments, s.leaves, s.at);
+    if (s.only == nullptr) s.core.apply_signature(s.arguments, s.leaves, s.at);
+    else s.core.require_kind(**s.only, s.arguments, s.leaves, s.at);
     if (s.core.options.run_eagerly) return false;
-    find_or_trace(body, context);
+    if (s.only == nullptr) find_or_trace(body, context);
+    else s.trace = *s.only;
     return !s.trace->own_gradients || !is_taped();
   });
 }
 
-void FunctionCall::find_or_trace(void (*body)(void*, FunctionCall&), void* context) {
+std::shared_ptr<FunctionTrace> FunctionCall::trace(Body body, void* context) {
+  FunctionCallState& s = *state_;
+  return with_memory(s.core, s.at, [&] {
+    s.leaves = leaves_of(s.arguments);
+    s.core.apply_signature(s.arguments, s.leaves, s.at);
+    find_or_trace(body, context);
+    return s.trace;
+  });
+}
+
+void FunctionCall::find_or_trace(Body body, void* context) {
   FunctionCallState& s = *state_;
   s.trace = s.core.find(s.leaves);
   if (s.trace) return;
@@ -324,6 +306,18 @@ void FunctionCall::run() {
   });
   for (std::size_t i = 0; i < s.trace->replaced.size(); ++i)
     *s.leaves.tensors[s.trace->replaced[i]] = std::move(s.outputs[s.trace->results + i]);
+}
+
+std::vector<Tensor> SingleTrace::call_flat(std::vector<Tensor> tensors, Location at) const {
+  core_->require_flat(*trace_, tensors, at);
+  if (trace_->own_gradients && is_taped())
+    throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.", at);
+  const Tensors outputs = with_memory(*core_, at, [&] {
+    CallInputs inputs(tensors.size() + trace_->reads.size());
+    std::move(tensors.begin(), tensors.end(), inputs.begin());
+    return run_trace(*trace_, inputs, {}, at);
+  });
+  return {outputs.begin(), outputs.end()};
 }
 
 const void* FunctionCall::pattern() const { return state_->trace->pattern.get(); }

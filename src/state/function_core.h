@@ -55,9 +55,12 @@ struct FunctionTrace {
   std::shared_ptr<void> pattern;      // what the body returned
   std::vector<std::ptrdiff_t> result_variables;  // for each Variable in it: which of the call's Variables it is, or -1: itself
   std::vector<DType> dtypes;     // of the arguments' Tensors
+  std::vector<std::string> result_texts;  // "f32[]", "loss f32[]": one for each Tensor and Variable
+  bool takes_variables = false;  // there are some in the arguments
   bool own_gradients = false;    // the body gives gradients of its own, which a tape around a call can only see by running it
   bool exact = false;            // no size in kind.shapes is unknown
-  bool at_once = false;          // of a body of Tensors that returns one or nothing: no handle was empty, so kind.shapes and dtypes say all
+  bool at_once = false;          // of a body of Tensors that returns one or nothing, not run eagerly: no handle was empty, so kind.shapes and
+                                 // dtypes say all
   std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
   std::vector<Slot*> read_order;                   // then, those read, by id
   std::vector<SlotRef> captured;  // all that the body has touched, by address; also those of which nothing is left in the graph
@@ -65,6 +68,9 @@ struct FunctionTrace {
   FunctionReport::Trace report;
   std::atomic<std::uint64_t> calls{0}, last_call{0};
 
+  /// Whether Variables of a call that are also captured, or are the same, are so as when the trace was made: else reads and writes would not meet.
+  bool same_aliases(const CallLeaves& leaves) const;
+  std::vector<Spec> inputs() const;  // declared, of the arguments' Tensors
   FunctionTrace(Graph graph, std::vector<std::int32_t> old_values) : runner(std::move(graph), std::move(old_values)) {}
 };
 
@@ -85,6 +91,7 @@ class FunctionCore;
 
 struct FunctionCallState {
   FunctionCore& core;
+  OnlyTrace only;
   std::span<const Argument> arguments;
   Location at;
   CallLeaves leaves;
@@ -105,6 +112,11 @@ class FunctionCore {
   std::shared_ptr<FunctionTrace> trace(FunctionCallState& call, FunctionRef<void()> body);
   /// Casts numbers, checks the arguments against the signature, and puts its shapes into the kind.
   void apply_signature(std::span<const Argument> arguments, CallLeaves& leaves, Location at) const;
+  /// Casts numbers, and throws TraceError unless the arguments are of the kind of this trace.
+  void require_kind(const FunctionTrace& trace, std::span<const Argument> arguments, CallLeaves& leaves, Location at) const;
+  /// The same for the Tensors of the arguments alone.
+  void require_flat(const FunctionTrace& trace, std::span<Tensor> tensors, Location at) const;
+  std::string signature_of(const FunctionTrace& trace) const;  // "step(x f32[?,10]) -> f32[]"
   FunctionReport report() const;
   FunctionGraph graph() const;
   void profile(int calls);
@@ -120,6 +132,7 @@ class FunctionCore {
 
  private:
   std::string cause_of(const std::vector<LeafNote>& notes) const;
+  bool cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors, FunctionRef<std::vector<LeafNote>()> notes, Location at) const;
   void relax(CallKind& kind) const;
   void keep(std::shared_ptr<FunctionTrace> trace);
   void keep_made(const std::vector<MadeSlot>& made);
@@ -132,6 +145,10 @@ class FunctionCore {
   std::uint64_t traced_ = 0, clock_ = 0;
   int profiled_calls_ = 0;  // of each new trace
 };
+
+/// What distinguishes the Variables of a call from those of a trace whose arguments look the same.
+std::string other_variables(const FunctionTrace& trace);
+FunctionReport::Trace report_of(const FunctionTrace& trace);
 
 /// What the graph of a trace reads: the Tensors of the arguments, then room for what is seen of Variables.
 using CallInputs = SmallVector<Tensor, 8>;

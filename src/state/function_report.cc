@@ -45,7 +45,11 @@ std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes) const {
     const LeafNote& there = now != nullptr ? *now : *old;
     return format("argument {} `{}`: its structure has changed", there.argument, path_of(there));
   }
-  if (!(*closest)->pinned.empty()) return "the body looks at which Variables it is given, and other ones are passed";
+  return other_variables(**closest);
+}
+
+std::string other_variables(const FunctionTrace& trace) {
+  if (!trace.pinned.empty()) return "the body looks at which Variables it is given, and other ones are passed";
   return "other Variables are the same as each other or as captured ones, or are trainable";
 }
 
@@ -60,33 +64,36 @@ void FunctionCore::relax(CallKind& kind) const {
   }
 }
 
+FunctionReport::Trace report_of(const FunctionTrace& trace) {
+  FunctionReport::Trace report = trace.report;
+  report.calls = trace.calls.load(std::memory_order_relaxed);
+  const Runner::Profile profile = trace.runner.profile();
+  if (profile.plan == nullptr) return report;
+  report.arena_bytes = profile.plan->arena_bytes();
+  report.timed = profile.calls;
+  for (const StepNote& note : profile.plan->describe()) {
+    FunctionReport::Step step;
+    for (const std::uint32_t n : note.nodes) {
+      const GraphNode& node = trace.runner.graph().nodes[n];
+      step.ops.push_back(node.op->name), step.at.push_back(node.at);
+    }
+    for (const Spec& spec : note.specs) {
+      step.results.push_back(spec.str());
+      if (spec.shape.known()) step.bytes += static_cast<std::size_t>(bytes_of(spec));
+    }
+    if (const std::size_t i = report.steps.size(); profile.calls > 0) {
+      step.microseconds = profile.totals[i] / static_cast<double>(profile.calls);
+      step.last_start = profile.last[i].start, step.last_microseconds = profile.last[i].took;
+    }
+    report.steps.push_back(std::move(step));
+  }
+  return report;
+}
+
 FunctionReport FunctionCore::report() const {
   const std::lock_guard guard(mutex_);
   FunctionReport all{.name = name_, .traces = {}, .traced = traced_};
-  for (const std::shared_ptr<FunctionTrace>& trace : traces_) {
-    FunctionReport::Trace& report = all.traces.emplace_back(trace->report);
-    report.calls = trace->calls.load(std::memory_order_relaxed);
-    const Runner::Profile profile = trace->runner.profile();
-    if (profile.plan == nullptr) continue;
-    report.arena_bytes = profile.plan->arena_bytes();
-    report.timed = profile.calls;
-    for (const StepNote& note : profile.plan->describe()) {
-      FunctionReport::Step step;
-      for (const std::uint32_t n : note.nodes) {
-        const GraphNode& node = trace->runner.graph().nodes[n];
-        step.ops.push_back(node.op->name), step.at.push_back(node.at);
-      }
-      for (const Spec& spec : note.specs) {
-        step.results.push_back(spec.str());
-        if (spec.shape.known()) step.bytes += static_cast<std::size_t>(bytes_of(spec));
-      }
-      if (const std::size_t i = report.steps.size(); profile.calls > 0) {
-        step.microseconds = profile.totals[i] / static_cast<double>(profile.calls);
-        step.last_start = profile.last[i].start, step.last_microseconds = profile.last[i].took;
-      }
-      report.steps.push_back(std::move(step));
-    }
-  }
+  for (const std::shared_ptr<FunctionTrace>& trace : traces_) all.traces.push_back(report_of(*trace));
   return all;
 }
 

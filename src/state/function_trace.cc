@@ -139,6 +139,7 @@ class Tracing final : public SlotSymbols {
   std::vector<ValueId> results_, replacements_;
   std::vector<std::size_t> replaced_;
   std::vector<std::ptrdiff_t> result_variables_;
+  std::vector<std::string> result_texts_;
 };
 
 std::string Tracing::tensor_path(std::size_t which) const {
@@ -225,6 +226,9 @@ void Tracing::returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk) {
   if (walk == nullptr) return;
   pattern_ = std::move(pattern);
   const Argument tree{pattern_.get(), walk, false}, copy{twin, walk, false};
+  for (const LeafNote& note : notes_of({&tree, 1}))
+    if ((note.tensor && note.text != "undefined") || note.variable != nullptr)
+      result_texts_.push_back(note.path + (note.path.empty() ? "" : " ") + note.text);
   const Places result = places_in({&tree, 1}), again = places_in({&copy, 1});
   for (std::size_t i = 0; i < result.tensors.size(); ++i) {
     if (result.tensors[i] == again.tensors[i])
@@ -309,10 +313,13 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   trace->replaced = std::move(replaced_);
   trace->pattern = std::move(pattern_);
   trace->result_variables = std::move(result_variables_);
+  trace->result_texts = std::move(result_texts_);
+  trace->takes_variables = !call_.leaves.variables.empty();
   trace->own_gradients = own_gradients_;
   for (const Tensor& symbol : symbols_) trace->dtypes.push_back(symbol.dtype());
   trace->exact = std::all_of(kind_.shapes.begin(), kind_.shapes.end(), [](const Shape& shape) { return shape.known(); });
-  trace->at_once = call_.leaves.variables.empty() && trace->replaced.empty() && symbols_.size() == call_.arguments.size() && trace->result_variables.empty();
+  trace->at_once = !call_.core.options.run_eagerly && call_.leaves.variables.empty() && trace->replaced.empty() &&
+                   symbols_.size() == call_.arguments.size() && trace->result_variables.empty();
   if (call_.leaves.variables.empty()) {
     for (const SlotUse& use : trace->reads) trace->read_slots.push_back(use.captured->slot());
     for (const SlotUse& use : trace->writes) trace->written_slots.push_back(use.captured->slot());

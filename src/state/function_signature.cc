@@ -1,0 +1,127 @@
+// What the arguments of a call must be: those that a signature declares, or those that a single trace was made for.
+#include <algorithm>
+
+#include "core/node.h"
+#include "state/function_core.h"
+#include <weft/print.h>
+
+namespace weft::inline v0::detail {
+
+std::vector<Spec> FunctionTrace::inputs() const {
+  std::vector<Spec> specs;
+  for (std::size_t i = 0; i < dtypes.size(); ++i) specs.push_back({dtypes[i], kind.shapes[i]});
+  return specs;
+}
+
+// Returns whether some number has been cast. The notes are those of all arguments; they are made only to refuse one.
+bool FunctionCore::cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors,
+                           FunctionRef<std::vector<LeafNote>()> notes, Location at) const {
+  const auto refuse = [&](std::size_t which, const std::string& rule) {
+    std::size_t seen = 0;
+    for (const LeafNote& note : notes())
+      if (note.tensor && note.text != "undefined" && seen++ == which)
+        throw TraceError(name_, format("argument {} `{}` is {} and the {} {}; {}", note.argument, path_of(note), tensors[which]->spec().str(),
+                                       by, declared[which].str(), rule), at);
+  };
+  bool cast = false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Tensor& tensor = *tensors[i];
+    if (tensor.dtype() != declared[i].dtype && is_literal(tensor)) {
+      const Literal number = tensor.node()->number();
+      if (!literal_fits(number, declared[i].dtype)) refuse(i, "the number does not fit that dtype, pass another one.");
+      tensor = make_scalar(number, declared[i].dtype, tensor.node()->made_at());
+      cast = true;
+    }
+    if (tensor.dtype() != declared[i].dtype) refuse(i, "the dtypes must agree, cast it.");
+    bool fits = tensor.rank() == declared[i].shape.rank();
+    for (int axis = 0; fits && axis < tensor.rank(); ++axis)
+      fits = declared[i].shape[axis] == kUnknown || tensor.shape()[axis] == declared[i].shape[axis];
+    if (!fits) refuse(i, "the sizes must be known and agree where they are declared.");
+  }
+  return cast;
+}
+
+void FunctionCore::apply_signature(std::span<const Argument> arguments, CallLeaves& leaves, Location at) const {
+  if (options.signature.empty()) return;
+  if (leaves.tensors.size() != options.signature.size())
+    throw TraceError(name_, format("the arguments hold {} Tensors and the signature has {} Specs; give one for each.",
+                                   leaves.tensors.size(), options.signature.size()), at);
+  if (cast_to(options.signature, "signature says", leaves.tensors, [&] { return notes_of(arguments); }, at)) leaves = leaves_of(arguments);
+  for (std::size_t i = 0; i < leaves.tensors.size(); ++i) leaves.kind.shapes[i] = options.signature[i].shape;
+}
+
+void FunctionCore::require_kind(const FunctionTrace& trace, std::span<const Argument> arguments, CallLeaves& leaves, Location at) const {
+  const auto refuse = [&](const std::string& sentence) {
+    throw TraceError(name_, sentence + "; call the Function itself for another kind.", at);
+  };
+  if (!trace.kind.takes(leaves.kind)) {
+    // First what is no Tensor, so that there are as many Tensors as Specs.
+    const std::vector<LeafNote>& taken = trace.notes;
+    const std::vector<LeafNote> given = notes_of(arguments);
+    const auto is_tensor = [](const LeafNote& note) { return note.tensor && note.text != "undefined"; };
+    for (std::size_t i = 0; i < std::max(given.size(), taken.size()); ++i) {
+      if (i >= given.size() || i >= taken.size() || given[i].argument != taken[i].argument || given[i].path != taken[i].path) {
+        const LeafNote& there = i < given.size() ? given[i] : taken[i];
+        refuse(format("argument {} `{}` is in another place than in the trace", there.argument, path_of(there)));
+      }
+      if (given[i].text != taken[i].text && !(is_tensor(given[i]) && is_tensor(taken[i])))
+        refuse(format("argument {} `{}` is {} and the trace takes {}", given[i].argument, path_of(given[i]), given[i].text, taken[i].text));
+    }
+    if (cast_to(trace.inputs(), "trace takes", leaves.tensors, [&] { return given; }, at)) leaves = leaves_of(arguments);
+  }
+  if (trace.kind.skeleton != leaves.kind.skeleton || !trace.same_aliases(leaves)) refuse(other_variables(trace));
+}
+
+void FunctionCore::require_flat(const FunctionTrace& trace, std::span<Tensor> tensors, Location at) const {
+  if (trace.takes_variables)
+    throw TraceError(name_, "an argument holds a Variable, which a list of Tensors does not; call it with the arguments.", at);
+  const std::vector<Spec> declared = trace.inputs();
+  if (tensors.size() != declared.size())
+    throw TraceError(name_, format("{} Tensors are given and the trace takes {}; give those of the arguments in order.", tensors.size(),
+                                   declared.size()), at);
+  std::vector<Tensor*> places;
+  for (Tensor& tensor : tensors) places.push_back(&tensor);
+  cast_to(declared, "trace takes", places, [&] { return trace.notes; }, at);
+}
+
+std::string FunctionCore::signature_of(const FunctionTrace& trace) const {
+  std::string text = (options.name.empty() ? "Function" : options.name) + "(";
+  const std::vector<Spec> specs = trace.inputs();
+  std::size_t tensors = 0;
+  for (const LeafNote& note : trace.notes) {
+    if (&note != &trace.notes.front()) text += ", ";
+    text += path_of(note) + " " + (note.tensor && note.text != "undefined" ? specs[tensors++].str() : note.text);
+  }
+  text += ") -> ";
+  const std::vector<std::string>& results = trace.result_texts;
+  if (results.empty()) return text + "nothing";
+  if (results.size() == 1) return text + results[0];
+  for (std::size_t i = 0; i < results.size(); ++i) text += (i == 0 ? "(" : ", ") + results[i];
+  return text + ")";
+}
+
+// --- what a single trace shows ---
+
+Tensor stand_in(const Spec& spec, Location at) { return make_symbolic(spec, at); }
+
+std::vector<Spec> SingleTrace::inputs() const { return trace_->inputs(); }
+
+std::vector<Spec> SingleTrace::outputs() const {
+  const Graph& graph = trace_->runner.graph();
+  std::vector<Spec> specs;
+  for (std::size_t i = 0; i < trace_->results; ++i) specs.push_back(graph.values[graph.outputs[i]].spec);
+  return specs;
+}
+
+std::vector<Variable> SingleTrace::variables() const {
+  std::vector<SlotRef> slots = trace_->captured;
+  std::sort(slots.begin(), slots.end(), [](const SlotRef& a, const SlotRef& b) { return a->id < b->id; });
+  std::vector<Variable> result;
+  for (const SlotRef& slot : slots) result.push_back(Variable(slot));
+  return result;
+}
+
+FunctionReport::Trace SingleTrace::explain() const { return report_of(*trace_); }
+std::string SingleTrace::str() const { return core_->signature_of(*trace_); }
+
+}  // namespace weft::inline v0::detail
