@@ -1,5 +1,5 @@
-// What Functions mean where a short program shows it, and what a C++ program cannot even say. tests/must_not_compile/function.cc has the words
-// in which a compiler refuses the latter.
+// What Functions mean where a short program shows it, and what a C++ program cannot even say. tests/must_not_compile/function.cc has the
+// words in which a compiler refuses the latter.
 #include <functional>
 #include <type_traits>
 
@@ -126,6 +126,39 @@ TEST(FunctionSemantics, TheMostSpecialTraceIsUsed) {
   ASSERT_EQ(report.traces.size(), 2u);
   EXPECT_EQ(report.traces[0].calls, 3u);
   EXPECT_EQ(report.traces[1].calls, 2u);
+}
+
+// SEMANTICS 109
+TEST(FunctionSemantics, TracingAgainAndAgainIsSaidTwiceAtMost) {
+  Function f{[](Tensor x, int n) { return x * n; }, {.name = "f", .args = {"x", "n"}}};
+  const auto said = [&](const auto& calls) {
+    testing::internal::CaptureStderr();
+    calls();
+    return testing::internal::GetCapturedStderr();
+  };
+  const auto grow = [&](int from, int to) {
+    for (int n = from; n < to; ++n) f(ones({n}), 3);
+  };
+  const std::string text = "weft: f was traced anew 5 times in its last 10 calls, last because argument 0 `x`: f32[{}] -> f32[{}]; "
+                           "explain() lists all causes, signature and reduce_retracing keep one trace for many shapes.\n";
+  EXPECT_EQ(said([&] { grow(1, 6); }), "") << "a first trace and four others";
+  EXPECT_EQ(said([&] { grow(6, 11); }), format(text, 1, 6));
+  EXPECT_EQ(said([&] { grow(11, 12); }), format(text, 1, 11));
+  EXPECT_EQ(said([&] { grow(12, 40); }), "");
+
+  Function seldom = [](Tensor x, int n) { return x * n; };
+  EXPECT_EQ(said([&] {
+              for (int n = 0; n < 20; ++n)
+                for (int i = 0; i < 3; ++i) seldom(1.f, n);
+            }), "") << "one in three calls";
+  Function asked = [](Tensor x) { return x; };
+  EXPECT_EQ(said([&] {
+              for (int n = 0; n < 20; ++n) asked.trace(Spec{f32, {n}});
+            }), "") << "no call is traced";
+  std::function<Tensor(Tensor, int)> self;
+  Function power = [&](Tensor x, int n) -> Tensor { return n == 0 ? ones_like(x) : x * self(x, n - 1); };
+  self = [&](Tensor x, int n) { return power(x, n); };
+  EXPECT_EQ(said([&] { power(2.f, 12); }), "") << "a call that needs them all";
 }
 
 struct Cell {
@@ -273,11 +306,13 @@ TEST(FunctionSemantics, WhatCannotBeFilledAnewIsNoResult) {
     std::shared_ptr<Tensor> value;
   };
   Function f{[](Tensor x) { return Shared{std::make_shared<Tensor>(x * 2)}; }, {.name = "f"}};
-  EXPECT_TEXT(TraceError, f(1.f), "f: the result holds a Tensor behind a pointer, which the results of all calls would share; return it by value.");
+  EXPECT_TEXT(TraceError, f(1.f),
+              "f: the result holds a Tensor behind a pointer, which the results of all calls would share; return it by value.");
   Function g{[](Variable& v) { return std::make_shared<Variable>(v); }, {.name = "g"}};
   Variable v{1.f};
-  EXPECT_TEXT(TraceError, g(v), "g: the result holds a Variable of an argument behind a pointer, which the results of all calls would share; return it "
-                                "by value.");
+  EXPECT_TEXT(TraceError, g(v),
+              "g: the result holds a Variable of an argument behind a pointer, which the results of all calls would share; return it "
+              "by value.");
   EXPECT_EQ(f.explain().traced + g.explain().traced, 0u);
 }
 

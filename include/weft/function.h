@@ -186,12 +186,14 @@ class Function<R(A...)> {
     return std::apply([&](detail::Passed<A>&... given) -> Result { return call(nullptr, at, given...); }, passed);
   }
 
-  /// The trace that calls with such arguments use, made if there is none, but not run. Instead of a Tensor it is given a Spec, in which sizes
-  /// may be unknown: that trace takes all of them. Throws what tracing throws.
+  /// The trace that calls with such arguments use, made if there is none, but not run. Instead of a Tensor it is given a Spec, in which
+  /// sizes may be unknown: that trace takes all of them. Throws what tracing throws.
   ConcreteFunction<R(A...)> trace(detail::Told<A>... args, Location at = Location::here()) const {
     std::tuple<detail::Taken<A>...> taken(detail::taken<A>(args, at)...);
     const auto find = [](detail::FunctionCall& call, Body body, void* context) { return call.trace(body, context); };
-    return std::apply([&](auto&... given) { return ConcreteFunction<R(A...)>(*this, core_, with_call(nullptr, at, find, given...)); }, taken);
+    return std::apply([&](auto&... given) {
+      return ConcreteFunction<R(A...)>(*this, core_, with_call(nullptr, at, find, given...));
+    }, taken);
   }
 
   FunctionReport explain() const { return detail::report(*core_); }

@@ -79,7 +79,8 @@ bool FunctionTrace::same_aliases(const CallLeaves& leaves) const {
       if (pinned[i] != leaves.variables[i]->slot()) return false;
     return true;
   }
-  return planted(Bug::kMissesAliases) || captured.empty() || std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
+  if (planted(Bug::kMissesAliases) || captured.empty()) return true;
+  return std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
     return std::binary_search(captured.begin(), captured.end(), v->slot());
   });
 }
@@ -244,12 +245,14 @@ auto with_memory(const FunctionCore& core, Location at, const F& f) {
 
 }  // namespace
 
-FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, OnlyTrace only, const Argument* arguments, std::size_t count, Location at)
-    : state_(new FunctionCallState{.core = *core, .only = only, .arguments = {arguments, count}, .at = at, .leaves = {}, .trace = {}, .tracing = nullptr,
-                                   .outputs = {}}) {}
+FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, OnlyTrace only, const Argument* arguments, std::size_t count,
+                           Location at)
+    : state_(new FunctionCallState{.core = *core, .only = only, .arguments = {arguments, count}, .at = at, .leaves = {}, .trace = {},
+                                   .tracing = nullptr, .outputs = {}}) {}
 FunctionCall::~FunctionCall() = default;
 
-bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result, Location at) {
+bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result,
+                               Location at) {
   const std::span<Tensor* const> tensors(arguments, count);
   const std::shared_ptr<FunctionTrace> trace = only == nullptr ? core.find(tensors) : takes_at_once(**only, tensors) ? *only : nullptr;
   if (trace == nullptr) return false;
@@ -281,6 +284,7 @@ std::shared_ptr<FunctionTrace> FunctionCall::trace(Body body, void* context) {
   return with_memory(s.core, s.at, [&] {
     s.leaves = leaves_of(s.arguments);
     s.core.apply_signature(s.arguments, s.leaves, s.at);
+    s.asked = true;
     find_or_trace(body, context);
     return s.trace;
   });
@@ -311,7 +315,8 @@ void FunctionCall::run() {
 std::vector<Tensor> SingleTrace::call_flat(std::vector<Tensor> tensors, Location at) const {
   core_->require_flat(*trace_, tensors, at);
   if (trace_->own_gradients && is_taped())
-    throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.", at);
+    throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.",
+                     at);
   const Tensors outputs = with_memory(*core_, at, [&] {
     CallInputs inputs(tensors.size() + trace_->reads.size());
     std::move(tensors.begin(), tensors.end(), inputs.begin());

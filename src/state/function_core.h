@@ -59,8 +59,8 @@ struct FunctionTrace {
   bool takes_variables = false;  // there are some in the arguments
   bool own_gradients = false;    // the body gives gradients of its own, which a tape around a call can only see by running it
   bool exact = false;            // no size in kind.shapes is unknown
-  bool at_once = false;          // of a body of Tensors that returns one or nothing, not run eagerly: no handle was empty, so kind.shapes and
-                                 // dtypes say all
+  bool at_once = false;          // of a body of Tensors that returns one or nothing, not run eagerly: no handle was empty, so kind.shapes
+                                 // and dtypes say all
   std::vector<SlotRef> read_slots, written_slots;  // if all Variables are captured
   std::vector<Slot*> read_order;                   // then, those read, by id
   std::vector<SlotRef> captured;  // all that the body has touched, by address; also those of which nothing is left in the graph
@@ -68,7 +68,7 @@ struct FunctionTrace {
   FunctionReport::Trace report;
   std::atomic<std::uint64_t> calls{0}, last_call{0};
 
-  /// Whether Variables of a call that are also captured, or are the same, are so as when the trace was made: else reads and writes would not meet.
+  /// Whether Variables of a call are also captured, or not, as when the trace was made: else reads and writes of the two would not meet.
   bool same_aliases(const CallLeaves& leaves) const;
   std::vector<Spec> inputs() const;  // declared, of the arguments' Tensors
   FunctionTrace(Graph graph, std::vector<std::int32_t> old_values) : runner(std::move(graph), std::move(old_values)) {}
@@ -97,6 +97,7 @@ struct FunctionCallState {
   CallLeaves leaves;
   std::shared_ptr<FunctionTrace> trace;
   Tracing* tracing;  // while the body is traced
+  bool asked = false;  // for the trace, not for a call
   Tensors outputs;
 };
 
@@ -132,8 +133,10 @@ class FunctionCore {
 
  private:
   std::string cause_of(const std::vector<LeafNote>& notes) const;
-  bool cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors, FunctionRef<std::vector<LeafNote>()> notes, Location at) const;
+  bool cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors, FunctionRef<std::vector<LeafNote>()> notes,
+               Location at) const;
   void relax(CallKind& kind) const;
+  void warn_of_retraces(const std::string& cause);
   void keep(std::shared_ptr<FunctionTrace> trace);
   void keep_made(const std::vector<MadeSlot>& made);
   GraphPicture picture_of(const std::shared_ptr<FunctionTrace>& trace) const;
@@ -144,6 +147,9 @@ class FunctionCore {
   std::vector<MadeSlot> made_;
   std::uint64_t traced_ = 0, clock_ = 0;
   int profiled_calls_ = 0;  // of each new trace
+  std::vector<std::uint64_t> retraced_at_;  // by the clock, since the last warning
+  int warnings_ = 0;
+  int tracing_now_ = 0;  // of the lock around traces: more than one if the body calls its Function
 };
 
 /// What distinguishes the Variables of a call from those of a trace whose arguments look the same.

@@ -1,5 +1,6 @@
 // What a Function says about itself, and why it traces.
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 
 #include "state/function_core.h"
@@ -51,6 +52,24 @@ std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes) const {
 std::string other_variables(const FunctionTrace& trace) {
   if (!trace.pinned.empty()) return "the body looks at which Variables it is given, and other ones are passed";
   return "other Variables are the same as each other or as captured ones, or are trainable";
+}
+
+// The clock counts calls. A body that calls its own Function for other numbers, and who asks for traces, means what he does.
+void FunctionCore::warn_of_retraces(const std::string& cause) {
+  constexpr std::size_t kMany = 5;
+  constexpr std::uint64_t kCalls = 10;
+  constexpr int kMostWarnings = 2;
+  {
+    const std::lock_guard guard(mutex_);
+    if (warnings_ == kMostWarnings) return;
+    retraced_at_.push_back(clock_);
+    if (retraced_at_.size() > kMany) retraced_at_.erase(retraced_at_.begin());
+    if (retraced_at_.size() < kMany || clock_ - retraced_at_.front() >= kCalls) return;
+    retraced_at_.clear();
+    ++warnings_;
+  }
+  std::fputs(format("weft: {} was traced anew {} times in its last {} calls, last because {}; explain() lists all causes, signature and "
+                    "reduce_retracing keep one trace for many shapes.\n", name_, kMany, kCalls, cause).c_str(), stderr);
 }
 
 // Sizes in which an earlier trace of the same skeleton differs become unknown.

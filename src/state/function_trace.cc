@@ -351,6 +351,11 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   std::string cause = cause_of(notes);
   if (options.no_retrace && cause != "first call")
     throw TraceError(name_, "this call would be traced anew: " + cause + "; pass arguments of the kind traced first, or leave out no_retrace.", call.at);
+  struct Now {
+    explicit Now(int& n) : count(n) { ++count; }
+    ~Now() { --count; }
+    int& count;
+  } now(tracing_now_);
   CallKind kind = call.leaves.kind;
   if (options.reduce_retracing) relax(kind);
   std::shared_ptr<FunctionTrace> made;
@@ -384,6 +389,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   made->report.cause = std::move(cause);
   made->report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   keep(made);
+  if (!call.asked && tracing_now_ == 1 && made->report.cause != "first call") warn_of_retraces(made->report.cause);
   return made;
 }
 
