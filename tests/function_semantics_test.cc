@@ -158,7 +158,7 @@ TEST(FunctionSemantics, TracingAgainAndAgainIsSaidTwiceAtMost) {
   std::function<Tensor(Tensor, int)> self;
   Function power = [&](Tensor x, int n) -> Tensor { return n == 0 ? ones_like(x) : x * self(x, n - 1); };
   self = [&](Tensor x, int n) { return power(x, n); };
-  EXPECT_EQ(said([&] { power(2.f, 12); }), "") << "a call that needs them all";
+  EXPECT_EQ(said([&] { power(2.f, 3), power(2.f, 15); }), "") << "calls that need them all";
 }
 
 struct Cell {
@@ -208,6 +208,32 @@ TEST(FunctionSemantics, TooManyAndTooFewArgumentsAreRefused) {
   EXPECT_EQ(number(f({2.f})), 2);
   EXPECT_TEXT(TraceError, f({2.f, 3.f}), "f: the arguments hold 2 Tensors and the signature has 1 Specs; give one for each.");
   EXPECT_TEXT(TraceError, f({}), "f: the arguments hold 0 Tensors and the signature has 1 Specs; give one for each.");
+}
+
+// SEMANTICS 123
+TEST(FunctionSemantics, SizesThatAreNotKnownYetAreCheckedWhenTheyAre) {
+  int runs = 0;
+  Function f{[&](Tensor x) { ++runs; return sum(x) / x.shape()[0]; }, {.name = "f", .args = {"x"}, .signature = {Spec{f32, {2, 3}}}}};
+  const ConcreteFunction only = f.trace(Spec{f32, {kUnknown, 3}});
+  EXPECT_EQ(only.str(), "f(x f32[2,3]) -> f32[]") << "the signature decides";
+  for (const bool single : {false, true}) {
+    Function outer{[&](Tensor x) { return single ? only(x) : f(x); }, {.signature = {Spec{f32, {kUnknown, 3}}}, .strict = true}};
+    EXPECT_EQ(number(outer(ones({2, 3}))), 3);
+    EXPECT_THROW(outer(ones({4, 3})), ShapeError) << "the body has divided by 2";
+    EXPECT_EQ(number(outer(fill({2, 3}, 2.f))), 6);
+    Function loose{[&](Tensor x) { return single ? only(x) : f(x); }, {.signature = {Spec{f32, {kUnknown, kUnknown}}}}};
+    EXPECT_EQ(number(loose(ones({2, 3}))), 3);
+    const std::string says = single ? "trace takes" : "signature says";
+    EXPECT_TEXT(CheckError, loose(ones({3, 2})),
+                "check: f: argument 0 `x` is f32[?,?] and the " + says + " f32[2,3]; these sizes differ.");
+    const Tensor x = ones({2, 3});
+    GradientTape tape;
+    tape.watch(x);
+    EXPECT_EQ(floats(tape.gradient(loose(x), x)), std::vector<float>(6, 0.5f));
+    Function wrong{[&](Tensor y) { return single ? only(y) : f(y); }, {.signature = {Spec{f32, {kUnknown, 4}}}}};
+    EXPECT_THROW(wrong(ones({2, 4})), TraceError) << "while it is traced";
+  }
+  EXPECT_EQ(runs, 1);
 }
 
 struct PowerByDefault {

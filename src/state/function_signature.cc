@@ -3,6 +3,7 @@
 
 #include "core/node.h"
 #include "state/function_core.h"
+#include <weft/ops.h>
 #include <weft/print.h>
 
 namespace weft::inline v0::detail {
@@ -13,16 +14,52 @@ std::vector<Spec> FunctionTrace::inputs() const {
   return specs;
 }
 
+namespace {
+
+enum class Fit { kYes, kLater, kNo };
+
+// Whether a tensor may be given where `declared` is. Later: sizes that are declared are not known while another Function is traced. Then
+// what they turn out to be can be checked, and the tensor can be given the declared shape if not more than one size of it stays open.
+Fit fit(const Tensor& tensor, const Shape& declared) {
+  const Shape& shape = tensor.shape();
+  if (shape.rank() != declared.rank()) return Fit::kNo;
+  int open = 0, later = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    open += shape[axis] == kUnknown && declared[axis] == kUnknown;
+    if (declared[axis] == kUnknown || shape[axis] == declared[axis]) continue;
+    if (shape[axis] != kUnknown) return Fit::kNo;
+    ++later;
+  }
+  return later == 0 ? Fit::kYes : open <= 1 ? Fit::kLater : Fit::kNo;
+}
+
+// The tensor under the declared shape, in the trace around. Sizes that do not agree will be an error of `reshape` if their product differs,
+// too, for that is seen when the program is planned, and otherwise of `check`. REQUIRES: fit says later.
+Tensor checked(Tensor tensor, const Shape& declared, const std::string& message, Location at) {
+  if (symbol_of(tensor).trace == 0) return tensor;  // stands for all tensors that `trace` is asked for; the calls will be checked
+  Shape shape = tensor.shape();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (declared[axis] == kUnknown || shape[axis] == declared[axis]) continue;
+    check(equal(shape_of(tensor, {.dtype = i64}, at)[Index(axis, at)], Tensor(declared[axis], at), at), message, at);
+    shape.set(axis, declared[axis]);
+  }
+  return reshape(std::move(tensor), std::move(shape), at);
+}
+
+}  // namespace
+
 // Returns whether some number has been cast. The notes are those of all arguments; they are made only to refuse one.
 bool FunctionCore::cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors,
                            FunctionRef<std::vector<LeafNote>()> notes, Location at) const {
-  const auto refuse = [&](std::size_t which, const std::string& rule) {
+  const auto sentence = [&](std::size_t which, const char* rule) {
     std::size_t seen = 0;
     for (const LeafNote& note : notes())
       if (note.tensor && note.text != "undefined" && seen++ == which)
-        throw TraceError(name_, format("argument {} `{}` is {} and the {} {}; {}", note.argument, path_of(note), tensors[which]->spec().str(),
-                                       by, declared[which].str(), rule), at);
+        return format("argument {} `{}` is {} and the {} {}; {}", note.argument, path_of(note), tensors[which]->spec().str(), by,
+                      declared[which].str(), rule);
+    return std::string(rule);
   };
+  const auto refuse = [&](std::size_t which, const char* rule) { throw TraceError(name_, sentence(which, rule), at); };
   bool cast = false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     Tensor& tensor = *tensors[i];
@@ -33,10 +70,10 @@ bool FunctionCore::cast_to(std::span<const Spec> declared, const char* by, std::
       cast = true;
     }
     if (tensor.dtype() != declared[i].dtype) refuse(i, "the dtypes must agree, cast it.");
-    bool fits = tensor.rank() == declared[i].shape.rank();
-    for (int axis = 0; fits && axis < tensor.rank(); ++axis)
-      fits = declared[i].shape[axis] == kUnknown || tensor.shape()[axis] == declared[i].shape[axis];
-    if (!fits) refuse(i, "the sizes must be known and agree where they are declared.");
+    const Fit how = fit(tensor, declared[i].shape);
+    if (how == Fit::kNo) refuse(i, "the sizes must be known and agree where they are declared.");
+    if (how == Fit::kLater)
+      tensor = checked(std::move(tensor), declared[i].shape, name_ + ": " + sentence(i, "these sizes differ"), at);
   }
   return cast;
 }
