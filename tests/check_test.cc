@@ -84,5 +84,11 @@ TEST(CheckNumerics, GuardsEveryOpOfAFunction) {
   EXPECT_EQ(number(total), 3) << "the call that failed has written nothing";
 }
 
+TEST(CheckNumerics, AGuardMindsWhatOpsMakeNotWhatLoopsCarry) {
+  Function f{[](Tensor x) { return fold([](Tensor a, Tensor row) { return minimum(a, row); }, std::numeric_limits<float>::infinity(), x); },
+             {.check_numerics = true}};
+  EXPECT_EQ(number(f(Tensor({3.f, 2.f}))), 2);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -81,6 +81,15 @@ TEST(Cond, ABranchThatFailsChangesNothing) {
 
 // SEMANTICS 160
 // SEMANTICS 167
+TEST(Cond, RefusesASymbolThatHasLeftItsTrace) {
+  Tensor leaked;
+  Function f = [&](Tensor x) { return leaked = x > 0.f, x; };
+  f(1.f);
+  int runs = 0;
+  EXPECT_THROW(cond(leaked, [&] { ++runs; }, [&] { ++runs; }), TraceError);
+  EXPECT_EQ(runs, 0);
+}
+
 TEST(Cond, RefusesWhatDisagrees) {
   Function dtypes = [](Tensor up, Tensor x) { return cond(up, [&] { return x; }, [&] { return cast(x, i32); }); };
   EXPECT_TEXT(TraceError, dtypes(true, kRow),
@@ -104,6 +113,11 @@ TEST(SwitchCase, TakesTheBranchThatIsNamed) {
   const std::string text = "switch_case: index is 2 and there are 2 branches; it must be from 0 to 1.";
   EXPECT_TEXT(IndexError, f(2), text);
   EXPECT_TEXT(IndexError, switch_case(2, [] { return 1.f; }, [] { return 2.f; }), text);
+  Function unused = [](Tensor i) { return switch_case(i, [] { return 1.f; }, [] { return 2.f; }), i; };
+  EXPECT_EQ(unused(1).item<int>(), 1);
+  EXPECT_TEXT(IndexError, unused(2), text);
+  Function wide = [](Tensor i) { return switch_case(i, [] { return 1.f; }, [] { return 2.f; }); };
+  EXPECT_EQ(message<IndexError>([&] { wide(Tensor(std::int64_t{1} << 32)); }).substr(0, 31), "switch_case: index is 429496729");
   EXPECT_TEXT(DtypeError, switch_case(2.f, [] {}, [] {}), "switch_case: index is f32[]; it must be an i32 or i64 scalar, cast it.");
 }
 
@@ -158,6 +172,31 @@ TEST(WhileLoop, FindsTheShapesThatHoldInEveryTurn) {
               "while_loop: a turn changes carried value 0 from f32[4] to f32[]; the rank must stay the same.");
   Function no_bool = [](Tensor x) { return while_loop([](Tensor y) { return y; }, [](Tensor y) { return y; }, x); };
   EXPECT_TEXT(DtypeError, no_bool(1.f), "while_loop: the condition is f32[]; it must be a bool scalar, compare it with something.");
+}
+
+TEST(WhileLoop, CarriesAVariableBesideAValueThatGrows) {
+  Variable v{0.f};
+  Function f = [&](Tensor n, Tensor x) {
+    const auto [i, y] = while_loop([&](Tensor turn, Tensor) { return turn < n; }, [&](Tensor turn, Tensor rows) {
+      v.assign_add(1.f);
+      return std::tuple{turn + 1, concat({rows, rows}, 0)};
+    }, std::tuple{0, x});
+    return y;
+  };
+  EXPECT_EQ(f(3, kRow).shape(), Shape({32}));
+  EXPECT_EQ(number(v), 3);
+}
+
+TEST(WhileLoop, RefusesHostValuesThatChange) {
+  struct State {
+    Tensor x;
+    int n = 0;
+  };
+  Function f = [](Tensor x) {
+    return while_loop([](const State& s) { return s.x < 3.f; }, [](const State& s) { return State{s.x + 1.f, s.n + 1}; }, State{x}).x;
+  };
+  EXPECT_TEXT(TraceError, f(0.f),
+              "while_loop: a turn changes the structure of the carried value, or a host value in it; only Tensors may change, make it one.");
 }
 
 TEST(WhileLoop, ATurnThatFailsChangesNothing) {
@@ -220,156 +259,25 @@ TEST(Scan, GoesBothWays) {
   EXPECT_EQ(number(fold([](Tensor a, Tensor b) { return a - b; }, 1.f, zeros({0}))), 1);
 }
 
+TEST(Scan, RowsAreCountedWhenTheyAreThere) {
+  Function f = [](Tensor x, Tensor keep, Tensor y) { return map([](Tensor a, Tensor b) { return a + b; }, std::tuple{boolean_mask(x, keep), y}); };
+  EXPECT_EQ(floats(f(kRow, Tensor({true, false, true, true}), Tensor({1.f, 1.f, 1.f}))), (std::vector<float>{2, 4, 5}));
+  EXPECT_EQ(message<ShapeError>([&] { f(kRow, Tensor({true, true, true, true}), Tensor({1.f, 1.f, 1.f})); }).find("have 4 and 3 rows") != std::string::npos, true);
+}
+
+TEST(Scan, NoRowsWriteNothing) {
+  Variable v{1.f};
+  const std::uint64_t version = v.version();
+  map([&](Tensor row) { return v.assign_add(1.f), row; }, zeros({0, 2}));
+  fold([&](Tensor a, Tensor row) { return v.assign(row.item<float>()), a; }, 1.f, zeros({0}));
+  EXPECT_EQ(v.version(), version);
+}
+
 TEST(Scan, AnUnknownNumberOfRowsIsOneTrace) {
   Function f{[](Tensor x) { return scan([](Tensor a, Tensor b) { return a + b; }, 0.f, x); }, {.signature = {{f32, {kUnknown}}}}};
   EXPECT_EQ(floats(f(kRow)), (std::vector<float>{1, 3, 6, 10}));
   EXPECT_EQ(floats(f(Tensor({2.f, 3.f}))), (std::vector<float>{2, 5}));
   EXPECT_EQ(f.explain().traced, 1u);
-}
-
-// --- gradients ---
-
-using Program = Tensor (*)(Tensor);
-
-// Derivatives of sum(f) of the first `order` orders, each through a tape of its own.
-std::vector<std::vector<float>> derivatives(const std::function<Tensor(Tensor)>& f, const Tensor& x, int order) {
-  if (order == 0) return {floats(f(x))};
-  std::vector<std::vector<float>> all_orders{floats(f(x))};
-  std::function<Tensor(Tensor)> g = f;
-  for (int i = 0; i < order; ++i) {
-    g = [g](Tensor y) {
-      GradientTape tape;
-      tape.watch(y);
-      const Tensor target = sum(g(y));
-      return tape.gradient(target, y);
-    };
-    all_orders.push_back(floats(g(x)));
-  }
-  return all_orders;
-}
-
-void expect_same_derivatives(Program f, int order) {
-  Function whole = f;  // tapes around a call
-  const auto eager = derivatives(f, kRow, order), around = derivatives([&](Tensor x) { return whole(x); }, kRow, order);
-  Function inside = [&](Tensor x) {  // tapes inside a trace
-    std::function<Tensor(Tensor)> g = f;
-    for (int i = 0; i < order; ++i)
-      g = [g](Tensor y) {
-        GradientTape tape;
-        tape.watch(y);
-        const Tensor target = sum(g(y));
-        return tape.gradient(target, y);
-      };
-    return g(x);
-  };
-  const std::vector<float> traced = floats(inside(kRow));
-  for (int i = 0; i <= order; ++i)
-    for (std::size_t k = 0; k < eager[0].size() && k < eager[static_cast<std::size_t>(i)].size(); ++k) {
-      const float wanted = eager[static_cast<std::size_t>(i)][k];
-      const double near = i == 0 ? 0 : 2e-6 * std::abs(wanted);  // what turns contribute is added up in another order
-      EXPECT_NEAR(around[static_cast<std::size_t>(i)][k], wanted, near) << "order " << i << " at " << k;
-      if (i == order) {
-        EXPECT_NEAR(traced[k], wanted, near) << "inside, at " << k;
-      }
-    }
-}
-
-// SEMANTICS 163
-TEST(ControlGradient, OfThirdOrderThroughScan) {
-  expect_same_derivatives([](Tensor x) { return scan([](Tensor a, Tensor b) { return a * b * b + sin(b); }, 1.f, x); }, 3);
-  expect_same_derivatives([](Tensor x) { return scan([&](Tensor a, Tensor b) { return sin(a) * b + x; }, x, x, {.reverse = true}); }, 3);
-}
-TEST(ControlGradient, OfSecondOrderThroughWhile) {
-  expect_same_derivatives([](Tensor x) {
-    return std::get<1>(while_loop([](Tensor i, Tensor) { return i < 3; }, [&](Tensor i, Tensor t) { return std::tuple{i + 1, tanh(t * x) + sin(t)}; },
-                                  std::tuple{0, x}));
-  }, 2);
-}
-TEST(ControlGradient, OfThirdOrderThroughBranchesMapAndFold) {
-  expect_same_derivatives([](Tensor x) { return cond(sum(x) > 0.f, [&] { return x * x * x * x; }, [&] { return x; }); }, 3);
-  expect_same_derivatives([](Tensor x) {
-    return map([&](Tensor row) { return cond(row > 2.f, [&] { return row * row * row; }, [&] { return sin(row); }); }, x);
-  }, 3);
-  expect_same_derivatives([](Tensor x) { return fold([](Tensor a, Tensor b) { return a * b + sin(b); }, 1.f, x); }, 3);
-}
-
-TEST(ControlGradient, ReachesVariablesThatBranchesAndTurnsRead) {
-  Variable w{2.f}, b{0.5f};
-  const auto slopes = [&](Tensor x) {
-    GradientTape tape;
-    const Tensor y = cond(x > 0.f, [&] { return w * x; }, [&] { return b * x; });
-    const Tensor z = fold([&](Tensor a, Tensor row) { return a * w + row * b; }, y, kRow);
-    const std::vector<Tensor> g = tape.gradient(z, {w, b});
-    return stack({g[0], g[1]});
-  };
-  Function traced = slopes;
-  for (const float x : {3.f, -3.f}) EXPECT_EQ(floats(traced(x)), floats(slopes(x)));
-}
-
-TEST(ControlGradient, OfACallIsDerivedOnce) {
-  int runs = 0;
-  Variable w{2.f};
-  Function f = [&](Tensor x) { return ++runs, sum(tanh(x * w) * w); };
-  for (int i = 0; i < 3; ++i) {
-    GradientTape tape;
-    const Tensor y = f(kRow);
-    const float slope = number(tape.gradient(y, w));
-    GradientTape plain;
-    const Tensor z = sum(tanh(kRow * w) * w);
-    EXPECT_EQ(slope, number(plain.gradient(z, w)));
-    w.assign_add(0.25f);
-  }
-  EXPECT_EQ(runs, 1);
-}
-
-TEST(ControlGradient, CountsReadsBehindWritesOfTheSamePart) {
-  Variable f{3.f}, g{3.f};
-  const auto slope = [](Variable& v, Tensor up) {
-    GradientTape tape;
-    const Tensor y = cond(up, [&] { return v.assign(v * 2.f), v * v; }, [&] { return v * 1.f; });
-    const Tensor z = fold([&](Tensor a, Tensor x) {
-      v.assign(v + x);
-      return cond(x > 2.f, [&] { return v.assign_add(x), a + v * x; }, [&] { return a + v * x; });
-    }, y, kRow);
-    return tape.gradient(z, v);
-  };
-  Function traced = [&](Tensor up) { return slope(g, up); };
-  for (const bool up : {true, false, true}) {
-    EXPECT_EQ(number(traced(up)), number(slope(f, up)));
-    EXPECT_EQ(number(g), number(f));
-  }
-}
-
-TEST(ControlGradient, ReachesTensorsThatABodyHasCaptured) {
-  const Tensor x({1.f, 2.f});
-  Function f = [&](Tensor y) { return sum(x * 2.f * y); };
-  f(3.f);
-  GradientTape tape;
-  tape.watch(x);
-  const Tensor z = f(3.f);
-  EXPECT_EQ(floats(tape.gradient(z, x)), (std::vector<float>{6, 6}));
-}
-
-TEST(ControlGradient, OfAGatherStaysSparse) {
-  Variable table{zeros({5, 2})};
-  Function f = [&](Tensor rows) { return sum(gather(table, rows) * 3.f); };
-  GradientTape tape;
-  const Tensor y = f(Tensor({1, 3, 1}));
-  const Grad grad = tape.gradients({y}, {table})[0];
-  ASSERT_TRUE(grad.sparse());
-  EXPECT_EQ(floats(grad.dense()), (std::vector<float>{0, 0, 6, 6, 0, 0, 3, 3, 0, 0}));
-}
-
-TEST(ControlGradient, OfALoopWhoseShapeChangesSaysSo) {
-  Function f = [](Tensor x) {
-    GradientTape tape;
-    tape.watch(x);
-    const auto [i, y] = while_loop([](Tensor turn, Tensor) { return turn < 2; },
-                                   [](Tensor turn, Tensor rows) { return std::tuple{turn + 1, concat({rows, rows}, 0)}; }, std::tuple{0, x});
-    return tape.gradient(sum(y), x);
-  };
-  EXPECT_EQ(message<ShapeError>([&] { f(kRow); }),
-            "loop: two turns make f32[4] and f32[8]; values of all turns are put together here, which they can only be if their shapes agree.");
 }
 
 }  // namespace

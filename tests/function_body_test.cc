@@ -48,6 +48,13 @@ TEST(Function, WhatABodyAsksAboutAVariableIsThatOfTheArgument) {
   EXPECT_EQ(other.value().item<float>(), 100);
 }
 
+TEST(Function, RecursionThatCannotEndIsRefused) {
+  std::function<Tensor(Tensor)> self;
+  Function count = [&](Tensor x) -> Tensor { return cond(x > 0.f, [&] { return self(x - 1.f) + 1.f; }, [&] { return x; }); };
+  self = [&](Tensor x) { return count(x); };
+  EXPECT_EQ(message<TraceError>([&] { count(3.f); }).find("traced inside itself 100 times; recursion must end on a host value") != std::string::npos, true);
+}
+
 TEST(Function, AnArgumentKeptByTheBodyIsRefusedAfterwards) {
   std::vector<Variable> kept;
   Function f = [&](Variable& v) { kept.push_back(v); };

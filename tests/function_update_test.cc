@@ -90,6 +90,29 @@ TEST(FunctionUpdate, AFailureChangesNothing) {
   EXPECT_EQ(adam.iterations.value().item<std::int64_t>(), 1);
 }
 
+TEST(FunctionUpdate, GradientsThatComeFromOutsideAreReadInTime) {
+  SGD sgd{{.learning_rate = 1.f}};
+  Variable a{fill({4096}, 1.f)}, b{fill({4096}, 10.f)};
+  Function swapped = [&] { sgd.apply({Grad(b.value()), Grad(a.value())}, std::vector<Variable>{a, b}); };
+  swapped();
+  EXPECT_EQ(floats(a), std::vector<float>(4096, -9));
+  EXPECT_EQ(floats(b), std::vector<float>(4096, 9));
+  Function given = [&](Tensor g, Tensor h) { sgd.apply({Grad(g), Grad(h)}, std::vector<Variable>{a, b}); };
+  const Tensor held = a.value(), held_too = b.value();
+  given(fill({4096}, 1.f), fill({4096}, 100.f));
+  EXPECT_EQ(floats(a), std::vector<float>(4096, -10));
+  EXPECT_EQ(floats(b), std::vector<float>(4096, -91));
+}
+
+TEST(FunctionUpdate, AGradientOfUnknownSizeIsWrittenToo) {
+  SGD sgd{{.learning_rate = 1.f}};
+  Variable w{zeros({2})};
+  Function f = [&](Tensor g, Tensor keep) { sgd.apply({Grad(boolean_mask(g, keep))}, std::vector<Variable>{w}); };
+  f(Tensor({1.f, 2.f, 3.f}), Tensor({true, false, true}));
+  EXPECT_EQ(floats(w), (std::vector<float>{-1, -3}));
+  EXPECT_EQ(sgd.iterations.value().item<std::int64_t>(), 1);
+}
+
 TEST(FunctionUpdate, IsPartOfABlock) {
   Net net;
   Adam adam{{.learning_rate = 0.01f}};

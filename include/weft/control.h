@@ -6,7 +6,7 @@
 //   Tensor sums = scan([](Tensor sum, Tensor x) { return sum + x; }, 0.f, xs);    // [x0, x0 + x1, ...]
 //
 // Eagerly they are the C++ statements that they look like: the branch that is taken runs, a loop calls its body turn by turn. While a Function
-// is traced, where values are not known yet, each part is traced once and becomes a part of the graph; what a branch or turn reads of the
+// is traced, where values are not known yet, each part is traced and becomes a part of the graph; what a branch or turn reads of the
 // program around it, and Variables that it reads and writes, do what they do eagerly. A branch that is not taken writes nothing.
 //
 // Branches must return the same structure, dtypes and ranks; sizes may differ, and are then unknown. So must the carried value of a loop
@@ -80,7 +80,7 @@ class WEFT_API LoopProgram {
 };
 struct LoopForm {
   const char* name;
-  bool conditional = false, reverse = false;
+  bool conditional = false, reverse = false, makes_rows = false;
 };
 WEFT_API void trace_loop(LoopProgram& program, LoopForm form, Location at);
 WEFT_API void run_loop(LoopProgram& program, LoopForm form, Location at);
@@ -224,7 +224,7 @@ detail::Carried<T> scan(F f, T init, E elements, ScanOptions options = {}, Locat
   };
   const auto go = [](State&) { return Tensor(); };
   detail::LoopOf<State, Elements, State, decltype(step), decltype(go)> program(State(std::move(init)), Elements(std::move(elements)), step, go);
-  detail::run_loop(program, {"scan", false, options.reverse}, at);
+  detail::run_loop(program, {"scan", false, options.reverse, true}, at);
   return std::move(*program.rows());
 }
 
@@ -248,7 +248,7 @@ auto map(F f, E elements, Location at = Location::here()) {
   const auto step = [&](std::tuple<>&, Elements& element, std::optional<Result>& rows) { rows.emplace(detail::call_with(f, std::as_const(element))); };
   const auto go = [](std::tuple<>&) { return Tensor(); };
   detail::LoopOf<std::tuple<>, Elements, Result, decltype(step), decltype(go)> program({}, Elements(std::move(elements)), step, go);
-  detail::run_loop(program, {"map"}, at);
+  detail::run_loop(program, {"map", false, false, true}, at);
   return std::move(*program.rows());
 }
 

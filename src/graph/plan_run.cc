@@ -235,7 +235,7 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
   Frame& frame = *lease;
   bind(inputs, frame);
   for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) watch.time([&] { execute(step, frame); });
-  if (late_.empty()) return outputs_of(inputs, frame);
+  if (late_.empty() && publish == nullptr) return outputs_of(inputs, frame);
 
   std::vector<PreparedUpdate> updates = prepare_late(frame);
   Tensors outputs = outputs_of(inputs, frame);

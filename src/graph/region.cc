@@ -32,9 +32,11 @@ void run_body(const Runner& body, std::span<const Tensor> inputs, KernelCall& ca
 bool may_fail(const GraphNode& node) {
   if (node.op->is(kMayFail)) return true;
   for (const Attr& attr : node.attrs)
-    if (const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr))
+    if (const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr)) {
+      if ((*region)->may_miss) return true;
       for (const std::shared_ptr<const Runner>& body : (*region)->bodies)
         if (std::any_of(body->graph().nodes.begin(), body->graph().nodes.end(), may_fail)) return true;
+    }
   return false;
 }
 
@@ -82,7 +84,7 @@ Specs infer_switch(const Infer& in) {
 
 void run_switch(KernelCall& call) {
   const Region& region = region_of(call);
-  const std::int32_t which = *call.in<std::int32_t>(0);
+  const std::int64_t which = call.dtype() == i64 ? *call.in<std::int64_t>(0) : *call.in<std::int32_t>(0);
   if (which < 0 || static_cast<std::size_t>(which) >= region.bodies.size())
     call.index_error(branch_range(which, region.bodies.size()));
   run_body(*region.bodies[static_cast<std::size_t>(which)], call.inputs.subspan(1), call);
@@ -97,7 +99,7 @@ Specs infer_loop(const Infer& in) {
     Spec& element = inputs[region.carried + i];
     const std::int64_t rows = element.shape[0];
     if (turns != kUnknown && rows != kUnknown && rows != turns)
-      in.shape_error("the elements have " + std::to_string(turns) + " and " + std::to_string(rows) + " rows; they must have the same number.");
+      in.shape_error(unequal_rows(turns, rows));
     if (rows != kUnknown) turns = rows;
     element = row_of(element);
   }

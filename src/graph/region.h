@@ -22,13 +22,14 @@ struct Derived {
 /// The graphs of one call and how they are used.
 ///
 /// call:         bodies[0] takes the inputs.
-/// switch_case:  the first input says which; that body takes the others. All bodies make results of the same dtypes and ranks.
+/// switch_case:  the first input, i32 or i64, says which; that body takes the others. All bodies make results of the same dtypes and ranks.
 /// loop:         the inputs are: `go` (bool, if conditional), the carried values, the elements (of which each turn sees one row), and what every
 ///               turn reads. bodies[0] takes the same without `go` and makes: the next carried values, `go` (if conditional), rows of results.
 ///               The loop makes: the last carried values, the results (all rows), and the carried values at the start of each turn.
 struct Region {
   std::vector<std::shared_ptr<const Runner>> bodies;
   std::size_t carried = 0, elements = 0;
+  bool may_miss = false;                      // of switch_case: the first input may name no body
   bool conditional = false, reverse = false;  // reverse: the last row first; row i of the results belongs to row i of the elements
   std::shared_ptr<const Derived> derived{};
 };

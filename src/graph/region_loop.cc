@@ -174,6 +174,8 @@ void run_loop(KernelCall& call) {
   const Interpreter::Scope eager(nullptr);
   while (call.outputs.size() < call.specs.size()) call.outputs.emplace_back();
   const LoopParts loop(call);
+  for (const Tensor& element : loop.elements)  // inference has seen to it, unless it could not know
+    if (element.shape()[0] != loop.turns) call.shape_error(unequal_rows(loop.turns, element.shape()[0]));
   std::vector<Spec> first = specs_of(loop.carried);
   for (const Tensor& element : loop.elements) first.push_back(row_of(element.spec()));
   for (const Tensor& x : loop.read) first.push_back(x.spec());

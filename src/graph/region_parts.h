@@ -25,6 +25,10 @@ inline std::string branch_range(std::int64_t index, std::size_t branches) {
          std::to_string(branches - 1) + ".";
 }
 
+inline std::string unequal_rows(std::int64_t a, std::int64_t b) {
+  return "the elements have " + std::to_string(a) + " and " + std::to_string(b) + " rows; they must have the same number.";
+}
+
 /// REQUIRES: rank 1 or more.
 inline Spec row_of(const Spec& whole) { return {whole.dtype, Shape(whole.shape.sizes().subspan(1))}; }
 

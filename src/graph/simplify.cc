@@ -149,7 +149,7 @@ void simplify(Graph& graph) {
   rebuilt.keep_inputs();
   for (const GraphNode& node : graph.nodes) {
     const SmallVector<ValueId, 4> inputs = rebuilt.inputs_of(node);
-    const Found found = simpler({rebuilt.graph, *node.op, node.attrs, inputs, graph.values[node.first].spec});
+    const Found found = node.count == 1 ? simpler({rebuilt.graph, *node.op, node.attrs, inputs, graph.values[node.first].spec}) : Found();
     if (!found) rebuilt.keep_node(node, inputs);
     else if (!found->attrs) rebuilt.is(node.first, found->value);
     else rebuilt.keep_node(node, *found->attrs, {&found->value, 1});

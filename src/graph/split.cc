@@ -42,10 +42,11 @@ SplitGraph split_graph(const Graph& joint, std::size_t xs, std::size_t ys) {
   for (std::size_t i = xs; i < joint.inputs.size(); ++i) late[joint.inputs[i]] = true;
   Side forward(joint, result.forward), backward(joint, result.backward);
   for (std::size_t i = 0; i < xs; ++i) forward.input(joint.inputs[i]), backward.input(joint.inputs[i]);
-  std::vector<bool> saved(joint.values.size());
+  std::vector<bool> saved(joint.values.size()), late_nodes;
   for (const GraphNode& node : joint.nodes) {
     const bool after = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return late[id]; });
     for (std::uint32_t i = 0; i < node.count; ++i) late[node.first + i] = after;
+    late_nodes.push_back(after);
     if (!after) forward.node(node);
     for (ValueId id : node.inputs) saved[id] = saved[id] || (after && !late[id]);
   }
@@ -58,8 +59,8 @@ SplitGraph split_graph(const Graph& joint, std::size_t xs, std::size_t ys) {
     ++result.saved;
   }
   for (std::size_t i = xs; i < joint.inputs.size(); ++i) backward.input(joint.inputs[i]);
-  for (const GraphNode& node : joint.nodes)
-    if (late[node.first]) backward.node(node);
+  for (std::size_t n = 0; n < joint.nodes.size(); ++n)
+    if (late_nodes[n]) backward.node(joint.nodes[n]);
   for (std::size_t i = ys; i < joint.outputs.size(); ++i) result.backward.outputs.push_back(backward.at(joint.outputs[i]));
 #ifndef NDEBUG
   verify(result.forward, "split_graph");

@@ -86,6 +86,9 @@ bool tracing() {
 }
 
 std::optional<std::int64_t> known_branch(const char* name, const Tensor& which, bool condition, std::size_t branches, Location at) {
+  if (which.defined() && symbolic(which) && !tracing())
+    throw TraceError(name, "the condition or index " + which.spec().str() + " was made while tracing and has no value outside; return it from the traced function.",
+                     which.node()->made_at());
   if (condition) {
     require_condition(name, which, at);
     if (symbolic(which)) return std::nullopt;
@@ -113,8 +116,8 @@ void trace_branches(const char* name, Tensor which, const Branch* branches, std:
       trees.push_back(branches[b].run(branches[b].context));
       for (const Tensor* tensor : tensors_of(name, trees.back(), at)) outputs[b].push_back(part.value_of(*tensor));
     });
-    require_alike(name, trees[0], trees[b], count == 2 ? "in the second branch" : "in branch 0",
-                  count == 2 ? "in the first" : format("in branch {}", b).c_str(), at);
+    require_alike(name, trees[0], trees[b], which.dtype() == bool_ ? "in the second branch" : "in branch 0",
+                  which.dtype() == bool_ ? "in the first" : format("in branch {}", b).c_str(), at);
     for (const BodyTracing::Write& write : part.writes())
       if (std::none_of(writes.begin(), writes.end(), [&](const auto& known) { return known.slot == write.slot; })) writes.push_back(write);
   }
@@ -128,7 +131,9 @@ void trace_branches(const char* name, Tensor which, const Branch* branches, std:
     captures.inputs_of(*parts[b], inputs);
     region.bodies.push_back(parts[b]->finish(inputs, outputs[b]));
   }
-  std::vector<Tensor> inputs{which.dtype() == i32 ? std::move(which) : cast(std::move(which), i32, at)};
+  const bool condition = which.dtype() == bool_;
+  region.may_miss = !condition;
+  std::vector<Tensor> inputs{condition ? cast(std::move(which), i32, at) : std::move(which)};
   captures.append_to(inputs);
   const Tensors made = apply_region(switch_row(), inputs, std::move(region), at);
   const std::vector<Tensor*> results = tensors_of(name, trees[0], at);
@@ -147,7 +152,7 @@ std::int64_t rows_in(const char* name, const std::vector<Tensor*>& elements, Loc
       throw ShapeError(name, "an element is the scalar " + element->spec().str() + "; elements have rows, so they need a first axis.", at);
     const std::int64_t own = element->shape()[0];
     if (rows != kUnknown && own != kUnknown && own != rows)
-      throw ShapeError(name, format("the elements have {} and {} rows; they must have the same number.", rows, own), at);
+      throw ShapeError(name, unequal_rows(rows, own), at);
     if (own != kUnknown) rows = own;
   }
   return rows;
@@ -158,6 +163,7 @@ class LoopTracing {
  public:
   LoopTracing(LoopProgram& program, LoopForm form, Location at) : program_(program), form_(form), at_(at) {
     const Argument tree = program.reset(), elements = program.elements();
+    skeleton_ = leaves_of({&tree, 1}).kind.skeleton;
     for (const Tensor* tensor : tensors_of(form.name, tree, at)) first_.push_back(*tensor), specs_.push_back(tensor->spec());
     for (const Tensor* tensor : tensors_of(form.name, elements, at)) elements_.push_back(*tensor);
     if (form.conditional) {
@@ -174,6 +180,7 @@ class LoopTracing {
 
  private:
   bool attempt() {
+    carried_slots_.clear();
     part_ = std::make_unique<BodyTracing>(form_.name, at_);
     for (const auto& [slot, spec] : slot_specs_) part_->expect(slot, spec);
     const std::vector<Tensor*> places = tensors_of(form_.name, program_.reset(), at_);
@@ -224,6 +231,8 @@ class LoopTracing {
       settled = merge(specs_[i], spec) && settled;
       outputs_.push_back(part_->value_of(*next[i]));
     }
+    if (leaves_of({&now, 1}).kind.skeleton != skeleton_)
+      throw TraceError(form_.name, "a turn changes the structure of the carried value, or a host value in it; only Tensors may change, make it one.", at_);
     return settled;
   }
 
@@ -246,7 +255,6 @@ class LoopTracing {
       settled = merge(spec, write.value.spec()) && settled;
       carried_slots_.push_back(std::move(outside));
     }
-    if (!settled) carried_slots_.clear();
     return settled;
   }
 
@@ -276,6 +284,7 @@ class LoopTracing {
     const std::vector<Tensor*> last = tensors_of(form_.name, program_.state(), at_), rows = tensors_of(form_.name, rows_, at_);
     for (std::size_t i = 0; i < last.size(); ++i) *last[i] = made[i];
     for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = made[carried + i];
+    if (!tracing()) return;  // there were no turns, so nothing has been written
     for (std::size_t i = 0; i < writes_.size(); ++i) write(writes_[i].slot, made[first_.size() + i], writes_[i].at, writes_[i].by);
   }
 
@@ -284,6 +293,7 @@ class LoopTracing {
   const Location at_;
   std::vector<Tensor> first_, elements_;
   std::vector<Spec> specs_;  // of the carried value
+  std::string skeleton_;     // its structure and host values
   Tensor go_;
   std::unique_ptr<BodyTracing> part_;
   std::vector<BodyTracing::Input> inputs_;
@@ -302,7 +312,12 @@ void run_loop(LoopProgram& program, LoopForm form, Location at) {
   const std::vector<Tensor*> wholes = tensors_of(form.name, program.elements(), at);
   const std::int64_t turns = rows_in(form.name, wholes, at);
   if (!form.conditional && wholes.empty()) throw ValueError(form.name, "elements hold no Tensor; give at least one.", at);
-  if (tracing() || turns == 0) return trace_loop(program, form, at);
+  if (tracing()) return trace_loop(program, form, at);
+  if (turns == 0) {  // the shape of what no turn has made is found by tracing one
+    if (form.makes_rows) return trace_loop(program, form, at);
+    program.reset();
+    return;
+  }
   std::vector<std::vector<Tensor>> rows;
   program.reset();
   Argument made{nullptr, nullptr, false};
@@ -317,6 +332,8 @@ void run_loop(LoopProgram& program, LoopForm form, Location at) {
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = (*wholes[i])[at_row];
     made = program.step();
     const std::vector<Tensor*> now = tensors_of(form.name, made, at);
+    if (turn > 0 && now.size() != rows.size())
+      throw ValueError(form.name, format("two turns make {} and {} Tensors; all turns must make as many.", rows.size(), now.size()), at);
     rows.resize(now.size());
     for (std::size_t i = 0; i < now.size(); ++i) rows[i].push_back(*now[i]);
   }

@@ -290,6 +290,8 @@ std::shared_ptr<FunctionTrace> FunctionCall::trace(Body body, void* context) {
   });
 }
 
+constexpr int kDeepest = 100;
+
 void FunctionCall::find_or_trace(Body body, void* context) {
   FunctionCallState& s = *state_;
   s.trace = s.core.find(s.leaves);
@@ -297,6 +299,14 @@ void FunctionCall::find_or_trace(Body body, void* context) {
   // One lock for all Functions: traces may need each other's.
   static std::recursive_mutex& tracing = *new std::recursive_mutex;
   const std::lock_guard guard(tracing);
+  static thread_local int depth = 0;  // of traces that this thread makes inside each other
+  struct Deeper {
+    Deeper() { ++depth; }
+    ~Deeper() { --depth; }
+  } deeper;
+  if (depth > kDeepest)
+    throw TraceError(s.core.name(), format("its body is traced inside itself {} times; recursion must end on a host value, for both branches of a cond are traced.",
+                                           kDeepest), s.at);
   s.trace = s.core.find(s.leaves);
   if (!s.trace) s.trace = s.core.trace(s, [&] { body(context, *this); });
 }

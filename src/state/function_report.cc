@@ -61,7 +61,7 @@ void FunctionCore::warn_of_retraces(const std::string& cause) {
   constexpr int kMostWarnings = 2;
   {
     const std::lock_guard guard(mutex_);
-    if (warnings_ == kMostWarnings) return;
+    if (!options.warn_of_retraces || warnings_ == kMostWarnings) return;
     retraced_at_.push_back(clock_);
     if (retraced_at_.size() > kMany) retraced_at_.erase(retraced_at_.begin());
     if (retraced_at_.size() < kMany || clock_ - retraced_at_.front() >= kCalls) return;

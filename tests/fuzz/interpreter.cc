@@ -26,7 +26,7 @@ Interpreter::Interpreter(const Program& program, Mode mode) : program_(program),
   for (const Inner& inner : program.functions)
     functions_.emplace_back([this, &inner](Tensor x, Variable first, Variable second) {
       return inner_body(inner, std::move(x), first, second);
-    });
+    }, FunctionOptions{.warn_of_retraces = false});
 }
 
 void Interpreter::begin_call() {

@@ -64,7 +64,7 @@ Machine::Machine(const Program& program, Mode mode)
       interpreter_(program, mode) {
   for (int i = 0; i < kAlias; ++i) interpreter_.bind(i, slots_[static_cast<std::size_t>(i)], i);
   interpreter_.bind(kAlias, alias_, program.alias);
-  FunctionOptions options{.name = "program", .reduce_retracing = program.sizes == Program::Sizes::kReduced};
+  FunctionOptions options{.name = "program", .reduce_retracing = program.sizes == Program::Sizes::kReduced, .warn_of_retraces = false};
   if (program.sizes == Program::Sizes::kDeclared)
     for (const Named& argument : kArguments)
       options.signature.push_back({argument.type.dtype, shape_of(argument.type, static_cast<int>(kUnknown))});
