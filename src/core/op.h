@@ -8,6 +8,7 @@
 #include "core/attr.h"
 #include "core/node.h"
 #include "core/tile.h"
+#include "kernels/blocks.h"
 #include <weft/gradient.h>
 
 namespace weft::inline v0 {
@@ -101,6 +102,8 @@ struct KernelCall : OpArgs {
   Tensors& outputs;
   const Specs& specs;  // of the outputs
   std::span<const bool> unread{};  // of a kSkipsUnread row: results that nobody will look at; empty: all are read
+  const kernels::BlockDone* done = nullptr;     // of a kTellsBlocks row: is told of the parts of the result
+  const kernels::MakeElements* make = nullptr;  // of a kMakesInput row: the elements of input 0 come from here, and lie nowhere
 
   template <class T>
   const T* in(std::size_t i) const {
@@ -158,6 +161,8 @@ enum Traits : std::uint32_t {
   kMoves = 1 << 4,        // the kernel only moves elements or handles every dtype itself: 16-bit floats are not widened
   kView = 1 << 5,         // the result is the first input under another shape; needs no kernel
   kNoGradient = 1 << 6,   // constant in its inputs by definition (comparisons, shape, floor): the tape stops here silently
+  kTellsBlocks = 1 << 8,  // the kernel tells KernelCall::done of its result part by part; not for 16-bit floats
+  kMakesInput = 1 << 9,   // the kernel asks KernelCall::make for its first input, if there is one; not for 16-bit floats
   kSkipsUnread = 1 << 7,  // the kernel makes room where there is none yet, and leaves out results that nobody reads
 };
 constexpr Traits operator|(Traits a, Traits b) { return static_cast<Traits>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <tuple>
 
 #include "kernels/isa.h"
@@ -11,6 +12,8 @@
 
 namespace weft::inline v0 {
 
+struct Op;
+
 inline kernels::Half half_of(DType t) { return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo; }
 
 /// The body of a pointwise row. f16 and bf16 use the f32 lanes, rounded after the op.
@@ -19,6 +22,13 @@ struct Tile {
   std::array<kernels::TileFn, kNumDTypes> fn{};                      // for the instruction set in use
   std::array<kernels::PerIsa<kernels::TileFn>, kNumDTypes> every{};  // all clones: tests compare them
   std::array<DType, kNumDTypes> out{};                               // what the lanes return
+  /// One loop, on f32, for this function and another one that reads its result as input `at`: of the inputs of both, without that one.
+  struct Pair {
+    const Op* second;
+    int at;
+    kernels::TileFn fn;
+  };
+  std::span<const Pair> pairs{};
   bool fused = false;  // f32 lanes use fused multiply-add where there is one, so their last bits depend on the instruction set
 
   explicit operator bool() const { return arity > 0; }
@@ -62,20 +72,15 @@ template <class F, class T>
 concept HasPlainForm = requires(T x) { F::plain(x), F::extreme(x); };
 inline constexpr std::size_t kPlainRun = 64;
 
-/// Returns how many lanes are done: whole runs.
+/// Does the runs from `done` on that may take that form. Returns where it stopped.
 template <class F, class T>
-[[gnu::always_inline]] inline std::size_t plain_loop(const Stored<T>* x, Stored<T>* y, std::size_t n) {
-  std::size_t done = 0;
+[[gnu::always_inline]] inline std::size_t plain_runs(const Stored<T>* x, Stored<T>* y, std::size_t done, std::size_t n) {
   for (; done + kPlainRun <= n; done += kPlainRun) {
     auto extreme = F::extreme(T(x[done]));
     for (std::size_t k = done; k < done + kPlainRun; ++k) extreme |= F::extreme(T(x[k]));
-    if (extreme >> (8 * sizeof(extreme) - 1) == 0) {
-      WEFT_INDEPENDENT
-      for (std::size_t k = done; k < done + kPlainRun; ++k) y[k] = stored(F::plain(T(x[k])));
-    } else {
-      WEFT_INDEPENDENT
-      for (std::size_t k = done; k < done + kPlainRun; ++k) y[k] = stored(F{}(T(x[k])));
-    }
+    if (extreme >> (8 * sizeof(extreme) - 1) != 0) break;
+    WEFT_INDEPENDENT
+    for (std::size_t k = done; k < done + kPlainRun; ++k) y[k] = stored(F::plain(T(x[k])));
   }
   return done;
 }
@@ -85,10 +90,19 @@ template <class F, class T, std::size_t... I>
   using R = Stored<decltype(F{}((static_cast<void>(I), T{})...))>;
   const auto inputs = std::make_tuple((static_cast<void>(I), static_cast<const Stored<T>*>(in[I]))...);
   R* y = static_cast<R*>(out);
-  std::size_t done = 0;
-  if constexpr (sizeof...(I) == 1 && HasPlainForm<F, T>) done = plain_loop<F, T>(std::get<0>(inputs), y, n);
-  WEFT_INDEPENDENT
-  for (std::size_t k = done; k < n; ++k) y[k] = stored(F{}(T(std::get<I>(inputs)[k])...));
+  const auto run = [&](std::size_t begin, std::size_t end) __attribute__((always_inline)) {
+    WEFT_INDEPENDENT
+    for (std::size_t k = begin; k < end; ++k) y[k] = stored(F{}(T(std::get<I>(inputs)[k])...));
+  };
+  if constexpr (sizeof...(I) == 1 && HasPlainForm<F, T>) {
+    for (std::size_t done = 0; (done = plain_runs<F, T>(std::get<0>(inputs), y, done, n)) < n;) {
+      const std::size_t end = n - done < kPlainRun ? n : done + kPlainRun;
+      run(done, end);
+      done = end;
+    }
+  } else {
+    run(0, n);
+  }
 }
 
 // One clone of the loop for each instruction set. What a lane calls is inlined and so compiled for that set. Products and sums stay two

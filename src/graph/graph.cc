@@ -137,4 +137,12 @@ void verify(const Graph& graph, const char* after) {
   for (ValueId id : graph.outputs) require(here(id), "an output does not exist");
 }
 
+std::vector<std::uint32_t> count_uses(const Graph& graph) {
+  std::vector<std::uint32_t> uses(graph.values.size());
+  for (const GraphNode& node : graph.nodes)
+    for (ValueId id : node.inputs) ++uses[id];
+  for (ValueId id : graph.outputs) ++uses[id];
+  return uses;
+}
+
 }  // namespace weft::inline v0

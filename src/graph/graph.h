@@ -48,6 +48,7 @@ struct Graph {
   std::vector<GraphNode> nodes;
   std::vector<GraphConstant> constants;
   std::vector<ValueId> inputs, outputs;
+  bool fuses = true;  // several calls may be one step of the plan
 
   ValueId add_input(Spec spec, Location at);
   ValueId add_constant(Tensor value, const Op* used_by, Location at);
@@ -69,5 +70,8 @@ std::string constant_text(const GraphConstant& constant);
 
 /// Throws InternalError if an invariant does not hold; `after` says what has been done to the graph.
 void verify(const Graph& graph, const char* after);
+
+/// For each value how many inputs of nodes and outputs of the graph it is.
+std::vector<std::uint32_t> count_uses(const Graph& graph);
 
 }  // namespace weft::inline v0

@@ -64,12 +64,14 @@ std::span<const Pass> passes() {
       {"simplify", "gives calls a simpler form with the same bits", simplify},
       {"share_equal", "makes equal calls once", share_equal},
       {"drop_dead", "drops calls whose results nobody needs", drop_dead},
+      {"fuse", "lets the plan go over elements once for several calls", fuse},
   };
   return kPasses;
 }
 
 Optimized optimize(Graph& graph, std::size_t fixed_inputs, std::span<const std::string> without) {
   Optimized done;
+  graph.fuses = false;
   for (const Pass& pass : passes()) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;
     const std::size_t before = graph.nodes.size();
@@ -83,6 +85,8 @@ Optimized optimize(Graph& graph, std::size_t fixed_inputs, std::span<const std::
   verify_in_debug_builds(graph, "drop_unread_inputs");
   return done;
 }
+
+void fuse(Graph& graph) { graph.fuses = true; }
 
 void drop_dead(Graph& graph) {
   std::vector<bool> needed(graph.values.size()), runs(graph.nodes.size());

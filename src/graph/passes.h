@@ -40,4 +40,7 @@ void share_equal(Graph& graph);
 /// Drops calls whose results nobody needs, unless they may fail on data, and constants that nobody reads.
 void drop_dead(Graph& graph);
 
+/// Says that calls may share a step of the plan (plan.h), which knows the shapes and so decides which of them do.
+void fuse(Graph& graph);
+
 }  // namespace weft::inline v0

@@ -5,16 +5,13 @@
 #include <new>
 #include <set>
 
-#include "base/convert.h"
 #include "base/planted.h"
-#include "core/strides.h"
 
 namespace weft::inline v0 {
 namespace {
 
 constexpr std::uint32_t kBefore = 0;  // inputs and constants are there before the first step, which has number 1
 constexpr std::size_t kLine = 64;
-constexpr std::int64_t kDirectLanes = 512;
 constexpr std::size_t kMostInGroup = 16;  // its slots, at most three for each call, stay within those of a tile program
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 47;  // of one value: no machine has more, and sums of many still count
 
@@ -82,7 +79,7 @@ Plan::Plan(const Graph& graph, std::span<const Spec> inputs, OldValues old_value
   find_outputs();
   lay_out();
   for (Step& step : steps_)
-    if (ways_[step.nodes[0]] == Way::kPointwise) prepare_pointwise(step);
+    if (!group_of(step).empty()) prepare_pointwise(step);
 }
 
 void Plan::infer_all(std::span<const Spec> inputs) {
@@ -120,12 +117,42 @@ std::uint32_t Plan::ready_at(const GraphNode& node) const {
   return at;
 }
 
+// A call whose kernel tells of its result block by block; of few lanes there are no blocks.
+bool Plan::begins_group(std::uint32_t n) const {
+  const GraphNode& node = graph_.nodes[n];
+  if (ways_[n] == Way::kPointwise) return true;
+  const Spec& made = values_[node.first].spec;
+  return ways_[n] == Way::kCall && node.op->is(kTellsBlocks) && (made.dtype == f32 || made.dtype == f64) && made.shape.num_elements() > kDirectLanes;
+}
+
+// Ends with a reduction.
+bool Plan::is_closed(const Step& step) const { return step.nodes.size() > 1 && ways_[step.nodes.back()] != Way::kPointwise; }
+
+// The pointwise calls in it.
+std::span<const std::uint32_t> Plan::group_of(const Step& step) const {
+  std::span<const std::uint32_t> group = step.nodes;
+  if (ways_[group.front()] != Way::kPointwise) group = group.subspan(1);
+  if (!group.empty() && ways_[group.back()] != Way::kPointwise) group = group.first(group.size() - 1);
+  return group;
+}
+
 // Lanes must mean the same places: one shape, and no view of what the group itself makes.
 bool Plan::joins(const GraphNode& node, std::uint32_t step) const {
   const Step& group = steps_[step - 1];
-  const GraphNode& first = graph_.nodes[group.nodes[0]];
-  if (ways_[group.nodes[0]] != Way::kPointwise || group.nodes.size() >= kMostInGroup || values_[first.first].spec.shape != values_[node.first].spec.shape) return false;
-  return !reads_view_of(node, step);
+  if (!graph_.fuses || !begins_group(group.nodes[0]) || is_closed(group) || group.nodes.size() >= kMostInGroup) return false;
+  return values_[graph_.nodes[group.nodes[0]].first].spec.shape == values_[node.first].spec.shape && !reads_view_of(node, step);
+}
+
+// The group whose end a reduction can be, since nobody else wants what it reads of it; else kBefore.
+std::uint32_t Plan::folds_from(std::uint32_t n, const std::vector<std::uint32_t>& uses) const {
+  const GraphNode& node = graph_.nodes[n];
+  if (!graph_.fuses || ways_[n] != Way::kCall || !node.op->is(kMakesInput)) return kBefore;
+  const ValueId x = node.inputs[0];
+  const std::uint32_t step = values_[x].made;
+  if (values_[x].root != x || step == kBefore || uses[x] != 1 || is_half(values_[x].spec.dtype) || values_[x].spec.shape.num_elements() <= kDirectLanes) return kBefore;
+  const Step& group = steps_[step - 1];
+  const bool open = ways_[group.nodes.front()] == Way::kPointwise && ways_[group.nodes.back()] == Way::kPointwise;
+  return open && ready_at(node) == step ? step : kBefore;
 }
 
 bool Plan::reads_view_of(const GraphNode& node, std::uint32_t step) const {
@@ -135,7 +162,7 @@ bool Plan::reads_view_of(const GraphNode& node, std::uint32_t step) const {
 // Of one shape, few enough together, and nothing has been placed that reads what `from` makes: then it may as well run where `to` does.
 bool Plan::can_move(std::uint32_t from, std::uint32_t to, const std::vector<bool>& read_outside) const {
   const Step &source = steps_[from - 1], &target = steps_[to - 1];
-  if (source.nodes.empty() || read_outside[from] || ways_[source.nodes[0]] != Way::kPointwise) return false;
+  if (source.nodes.empty() || read_outside[from] || ways_[source.nodes[0]] != Way::kPointwise || is_closed(source)) return false;
   if (source.nodes.size() + target.nodes.size() >= kMostInGroup) return false;
   return values_[graph_.nodes[source.nodes[0]].first].spec.shape == values_[graph_.nodes[target.nodes[0]].first].spec.shape;
 }
@@ -150,9 +177,14 @@ void Plan::place(std::uint32_t n, std::uint32_t step, std::vector<bool>& read_ou
 
 void Plan::group_nodes() {
   std::vector<bool> read_outside(graph_.nodes.size() + 1);  // of the steps: another one reads what it makes
+  const std::vector<std::uint32_t> uses = count_uses(graph_);
   for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
     const GraphNode& node = graph_.nodes[n];
     if (ways_[n] == Way::kView || ways_[n] == Way::kLate) continue;
+    if (const std::uint32_t group = folds_from(n, uses); group != kBefore) {
+      place(n, group, read_outside);
+      continue;
+    }
     std::uint32_t step = ways_[n] == Way::kPointwise ? ready_at(node) : kBefore;
     if (step == kBefore || !joins(node, step)) {
       steps_.emplace_back();
@@ -258,77 +290,6 @@ void Plan::lay_out() {
     }
     for (ValueId id : dying[s]) free.give(values_[id].at, room_for(values_[id].spec));
   }
-}
-
-void Plan::prepare_pointwise(Step& step) {
-  Pointwise made;
-  made.shape = values_[graph_.nodes[step.nodes[0]].first].spec.shape;
-  const std::int64_t lanes = made.shape.num_elements();
-  bool direct = lanes <= kDirectLanes;
-  struct Operand {
-    ValueId value;
-    std::int32_t param;
-  };
-  std::vector<Operand> operands;
-  std::map<ValueId, std::size_t> slot_of;  // among the operands: outside values first, so that they have the first slots
-  for (const std::uint32_t n : step.nodes) {
-    const GraphNode& node = graph_.nodes[n];
-    for (ValueId id : node.inputs) {
-      const bool inside = std::any_of(step.nodes.begin(), step.nodes.end(), [&](std::uint32_t m) { return graph_.nodes[m].first == id; });
-      if (!inside && slot_of.emplace(id, operands.size()).second) operands.push_back({id, -1});
-    }
-  }
-  std::vector<std::vector<std::uint8_t>> numbers(step.nodes.size());  // slots of real attributes
-  for (std::size_t k = 0; k < step.nodes.size(); ++k) {
-    const GraphNode& node = graph_.nodes[step.nodes[k]];
-    const DType dtype = values_[node.inputs[0]].spec.dtype, lane = is_half(dtype) ? f32 : dtype;
-    for (const Attr& attr : node.attrs) {
-      const double* const value = std::get_if<double>(&attr);
-      if (value == nullptr) continue;
-      numbers[k].push_back(static_cast<std::uint8_t>(operands.size()));
-      operands.push_back({node.inputs[0], static_cast<std::int32_t>(params_.size())});
-      params_.push_back(0);
-      with_element(lane, [&](auto* tag) {
-        const auto number = convert<std::remove_pointer_t<decltype(tag)>>(*value);
-        std::memcpy(&params_.back(), &number, sizeof number);
-      });
-    }
-  }
-  for (const Operand& operand : operands) {
-    Ints strides(static_cast<std::size_t>(made.shape.rank()), 0);
-    const Spec& spec = values_[operand.value].spec;
-    if (operand.param < 0) broadcast_strides(spec.shape, made.shape, strides.data());
-    direct = direct && !is_half(spec.dtype) && (lanes == 1 || (operand.param < 0 && spec.shape == made.shape));
-    made.inputs.push_back({operand.value, operand.param, std::move(strides)});
-  }
-  for (std::size_t k = 0; k < step.nodes.size(); ++k) {
-    const GraphNode& node = graph_.nodes[step.nodes[k]];
-    const DType dtype = values_[node.inputs[0]].spec.dtype, result = values_[node.first].spec.dtype;
-    const auto slot = static_cast<std::uint8_t>(operands.size() + k);
-    kernels::TileStep tile{.fn = node.op->tile.for_dtype(dtype), .count = 0, .in = {}, .out = slot, .round = half_of(result)};
-    for (ValueId id : node.inputs) tile.in[tile.count++] = static_cast<std::uint8_t>(slot_of.at(id));
-    for (const std::uint8_t number : numbers[k]) tile.in[tile.count++] = number;
-    made.tiles.push_back(tile);
-    made.slots.push_back(node.first);
-    slot_of.emplace(node.first, slot);
-    const Place place = values_[node.first].place;
-    if (place == Place::kEscapes || (place == Place::kArena && !(direct && values_[node.first].last == values_[node.first].made))) {
-      made.outputs.push_back(node.first);
-      made.output_slots.push_back(slot);
-    }
-  }
-  for (std::size_t k = 0; direct && lanes > 0 && k < made.tiles.size(); ++k) {
-    DirectCall call{made.tiles[k].fn, {}, static_cast<std::uint32_t>(made.slots[k]), static_cast<std::uint32_t>(lanes), made.tiles[k].count};
-    for (std::size_t i = 0; i < made.tiles[k].count; ++i) {
-      const std::size_t slot = made.tiles[k].in[i];
-      if (slot >= made.inputs.size()) call.in[i] = made.slots[slot - made.inputs.size()];
-      else if (made.inputs[slot].param < 0) call.in[i] = made.inputs[slot].value;
-      else call.in[i] = static_cast<std::uint32_t>(values_.size()) + static_cast<std::uint32_t>(made.inputs[slot].param);
-    }
-    made.direct.push_back(call);
-  }
-  step.pointwise = static_cast<std::int32_t>(pointwise_.size());
-  pointwise_.push_back(std::move(made));
 }
 
 std::vector<StepNote> Plan::describe() const {

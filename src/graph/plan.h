@@ -1,6 +1,7 @@
 // Plan: a graph for inputs of known shapes, laid out once. What is called in which order, and where every value lies.
 //
-// Pointwise calls of one shape whose results feed each other are one step over tiles. Values that do not leave the graph share one arena:
+// Pointwise calls of one shape whose results feed each other are one step over tiles. It can begin with a product or a convolution, whose
+// result it goes on with block by block, or end with a reduction, which gets the elements as they are made. Values that do not leave the graph share one arena:
 // a place is used again as soon as nobody needs what lies there. Results, and what is written to Variables, are new memory of their own.
 //
 // Values whose shape is known only when they are there (of `unique`, of a loop that ends when it likes) are made by each call as it goes;
@@ -61,6 +62,7 @@ class Plan {
 
  private:
   friend class BoundPlan;
+  static constexpr std::int64_t kDirectLanes = 512;  // up to so many a group runs without tiles
   enum class Place : std::uint8_t { kNone, kInput, kConstant, kArena, kEscapes, kDynamic, kLate };
   // How a node runs: not at all, in a group, alone, alone on unknown shapes, when the call publishes.
   enum class Way : std::uint8_t { kView, kPointwise, kCall, kDynamic, kLate };
@@ -89,6 +91,7 @@ class Plan {
     std::vector<std::uint8_t> output_slots;
     std::vector<ValueId> slots;  // the value in each slot behind the inputs
     Shape shape;
+    bool folded = false;             // the first output goes nowhere but to the reduction that ends the step
     std::vector<DirectCall> direct;  // instead of all that, if there are few dense lanes: one call for each node, without tiles
   };
   struct Output {
@@ -96,9 +99,10 @@ class Plan {
     bool last;  // the handle of the root is not needed any more
   };
   struct Step {
-    std::vector<std::uint32_t> nodes;  // one, or a pointwise group
+    std::vector<std::uint32_t> nodes;  // one, or a pointwise group, perhaps with a call before or behind it
     std::int32_t pointwise = -1;
   };
+  struct Joined;
   struct Late {
     std::uint32_t node;
     std::vector<std::size_t> outputs;  // of the graph: where its results are
@@ -117,15 +121,23 @@ class Plan {
   void find_outputs();
   void lay_out();
   void prepare_pointwise(Step& step);
+  void join_pairs(std::span<const std::uint32_t> nodes, Pointwise& group) const;
   bool joins(const GraphNode& node, std::uint32_t step) const;
+  bool begins_group(std::uint32_t n) const;
+  bool is_closed(const Step& step) const;
+  std::uint32_t folds_from(std::uint32_t n, const std::vector<std::uint32_t>& uses) const;
+  std::span<const std::uint32_t> group_of(const Step& step) const;
   void execute(const Step& step, Frame& frame) const;
   void bind(std::span<Tensor> inputs, Frame& frame) const;
   Tensors outputs_of(std::span<Tensor> inputs, Frame& frame) const;
   std::vector<PreparedUpdate> prepare_late(Frame& frame) const;
   std::uint32_t ready_at(const GraphNode& node) const;
   void run_pointwise(const Pointwise& step, Frame& frame) const;
-  void run_call(std::uint32_t n, Frame& frame) const;
-  void run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame) const;
+  struct GroupOperands;
+  void fill(const Pointwise& step, const Frame& frame, GroupOperands& operands) const;
+  void run_joined(const Step& step, Frame& frame) const;
+  void run_call(std::uint32_t n, Frame& frame, const Joined& joined) const;
+  void run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame, const Joined& joined) const;
 
   const Graph& graph_;
   std::vector<Value> values_;

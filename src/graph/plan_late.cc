@@ -31,14 +31,6 @@ std::vector<std::size_t> replaced_outputs(const Graph& graph, const GraphNode& n
   return places;
 }
 
-std::vector<std::uint32_t> count_uses(const Graph& graph) {
-  std::vector<std::uint32_t> uses(graph.values.size());
-  for (const GraphNode& node : graph.nodes)
-    for (ValueId id : node.inputs) ++uses[id];
-  for (ValueId id : graph.outputs) ++uses[id];
-  return uses;
-}
-
 }  // namespace
 
 bool Plan::can_wait(const Graph& graph, OldValues old_values) {

@@ -18,7 +18,7 @@ struct Plan::Frame {
     }
     for (std::size_t v = 0; v < values.size(); ++v) {
       const Value& root = plan.values_[plan.values_[v].root];
-      if (root.place == Place::kNone || root.place == Place::kDynamic || root.place == Place::kLate) continue;
+      if (root.place == Place::kDynamic || root.place == Place::kLate || (root.place == Place::kNone && plan.unread_[v])) continue;
       if (plan.by_handle_[v]) values[v] = Tensor(new Node(plan.values_[v].spec));
       if (root.place == Place::kArena) bind(v, static_cast<char*>(arena.block.start) + root.at);
       if (root.place == Place::kConstant) bind(v, plan.graph_.constants[root.at].value.node()->data);
@@ -62,6 +62,32 @@ class Plan::Lease {
 
 Plan::~Plan() { delete spare_.load(std::memory_order_acquire); }
 
+// What a kernel does besides.
+struct Plan::Joined {
+  const kernels::BlockDone* done = nullptr;
+  const kernels::MakeElements* make = nullptr;
+};
+
+struct Plan::GroupOperands {
+  kernels::TileInput in[kernels::kMaxTileSlots];
+  kernels::TileOutput out[kernels::kMaxTileSlots];
+};
+
+void Plan::fill(const Pointwise& step, const Frame& frame, GroupOperands& operands) const {
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const Lane& lane = step.inputs[i];
+    const DType dtype = values_[lane.value].spec.dtype;
+    const bool number = lane.param >= 0;
+    const void* const data = number ? static_cast<const void*>(&params_[static_cast<std::size_t>(lane.param)]) : frame.data[lane.value];
+    operands.in[i] = {data, lane.strides.data(), size_of(number && is_half(dtype) ? f32 : dtype), number ? kernels::Half::kNo : half_of(dtype)};
+  }
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    const DType dtype = values_[step.outputs[i]].spec.dtype;
+    operands.out[i] = {frame.data[step.outputs[i]], size_of(dtype), half_of(dtype), step.output_slots[i]};
+  }
+  if (step.folded) operands.out[0].busy = true;  // it goes no further than the cache
+}
+
 void Plan::run_pointwise(const Pointwise& step, Frame& frame) const {
   if (!step.direct.empty()) {
     void* const* const data = frame.data.data();
@@ -72,23 +98,36 @@ void Plan::run_pointwise(const Pointwise& step, Frame& frame) const {
     }
     return;
   }
-  const auto place = [&](const Lane& lane) -> const void* { return lane.param < 0 ? frame.data[lane.value] : static_cast<const void*>(&params_[static_cast<std::size_t>(lane.param)]); };
-  const std::size_t inputs = step.inputs.size();
-  kernels::TileInput in[kernels::kMaxTileSlots];
-  for (std::size_t i = 0; i < inputs; ++i) {
-    const DType dtype = values_[step.inputs[i].value].spec.dtype;
-    const bool number = step.inputs[i].param >= 0;
-    in[i] = {place(step.inputs[i]), step.inputs[i].strides.data(), size_of(number && is_half(dtype) ? f32 : dtype), number ? kernels::Half::kNo : half_of(dtype)};
-  }
-  kernels::TileOutput out[kernels::kMaxTileSlots];
-  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-    const DType dtype = values_[step.outputs[i]].spec.dtype;
-    out[i] = {frame.data[step.outputs[i]], size_of(dtype), half_of(dtype), step.output_slots[i]};
-  }
-  kernels::run_tiles(step.tiles, {in, inputs}, {out, step.outputs.size()}, step.shape.begin(), step.shape.rank());
+  GroupOperands operands;
+  fill(step, frame, operands);
+  kernels::run_tiles(step.tiles, {operands.in, step.inputs.size()}, {operands.out, step.outputs.size()}, step.shape.begin(), step.shape.rank());
 }
 
-void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame) const {
+// Runs the call of a step together with its group.
+void Plan::run_joined(const Step& step, Frame& frame) const {
+  const Pointwise& group = pointwise_[static_cast<std::size_t>(step.pointwise)];
+  GroupOperands operands;
+  fill(group, frame, operands);
+  kernels::with_lanes(group.tiles, {operands.in, group.inputs.size()}, {operands.out, group.outputs.size()}, group.shape.begin(), group.shape.rank(), [&](kernels::RunLanes run) {
+    if (group.folded) {
+      const auto make = [&](std::int64_t begin, std::int64_t count, void* to) { run({static_cast<std::size_t>(begin), 1, static_cast<std::size_t>(count), 0, to}); };
+      const kernels::MakeElements by_lanes(make);
+      return run_call(step.nodes.back(), frame, {.make = &by_lanes});
+    }
+    const ValueId result = graph_.nodes[step.nodes[0]].first;
+    const std::size_t size = size_of(values_[result].spec.dtype);
+    const auto done = [&](const kernels::DoneBlock& block) {
+      const std::size_t begin = static_cast<std::size_t>(static_cast<char*>(block.data) - static_cast<char*>(frame.data[result])) / size;
+      const auto rows = static_cast<std::size_t>(block.rows), cols = static_cast<std::size_t>(block.cols), apart = static_cast<std::size_t>(block.apart);
+      if (cols == apart) run({begin, 1, rows * cols, 0});
+      else run({begin, rows, cols, apart});
+    };
+    const kernels::BlockDone by_blocks(done);
+    run_call(step.nodes[0], frame, {.done = &by_blocks});
+  });
+}
+
+void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame, const Joined& joined) const {
   const Op& op = *node.op;
   Tensors outputs;
   Specs specs;
@@ -98,14 +137,14 @@ void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Fra
     specs.push_back(values_[node.first + i].spec);
     if (op.is(kSkipsUnread)) unread.push_back(unread_[node.first + i]);
   }
-  KernelCall call{{op, node.attrs, node.at}, inputs, outputs, specs, unread};
+  KernelCall call{{op, node.attrs, node.at}, inputs, outputs, specs, unread, joined.done, joined.make};
   if (op.validate != nullptr) op.validate(call);
   op.kernel(call);
   for (std::uint32_t i = 0; i < node.count; ++i)
     if (values_[node.first + i].place == Place::kDynamic) frame.values[node.first + i] = std::move(outputs[i]);
 }
 
-void Plan::run_call(std::uint32_t n, Frame& frame) const {
+void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
   const GraphNode& node = graph_.nodes[n];
   const bool dynamic = ways_[n] == Way::kDynamic;
   SmallVector<Tensor, 6> inputs;
@@ -116,7 +155,7 @@ void Plan::run_call(std::uint32_t n, Frame& frame) const {
   }
   const Op& op = *node.op;
   if (op.kernel != nullptr && (op.is(kSkipsUnread) || (!dynamic && !op.is(kValueShape) && (!halves || op.is(kMoves)))))
-    return run_kernel(node, inputs, frame);
+    return run_kernel(node, inputs, frame, joined);
   if (op.update != nullptr && !dynamic) {
     Specs specs;
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
@@ -142,8 +181,9 @@ void Plan::run_call(std::uint32_t n, Frame& frame) const {
 void Plan::execute(const Step& step, Frame& frame) const {
   const GraphNode& node = graph_.nodes[step.nodes[0]];
   try {
-    if (step.pointwise >= 0) run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
-    else run_call(step.nodes[0], frame);
+    if (step.pointwise < 0) run_call(step.nodes[0], frame, {});
+    else if (group_of(step).size() < step.nodes.size()) run_joined(step, frame);
+    else run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
   } catch (...) {
     rethrow_in_name_of(*node.op, node.at);
   }

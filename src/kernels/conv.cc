@@ -187,7 +187,7 @@ void conv_backward_filter_reference(const ConvShape& s, const T* x, const T* dy,
 // --- fast ---
 
 template <class T>
-void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y, Isa set) {
+void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y, Isa set, const BlockDone* done) {
   const ConvShape s = simplified(shape);
   ConvGather<T> gather(conv_tiles<T>(set), s, x, w, y);
   gather.read = s.in_channels, gather.written = s.out_channels;
@@ -196,7 +196,10 @@ void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y, Isa set)
     gather.limit[a] = s.axis[a].in, gather.size[a] = s.axis[a].out, gather.window[a] = s.axis[a].window;
     gather.phases[a] = forward_phases(s.axis[a]);
   }
-  if (!gather.run()) conv_forward_reference(s, x, w, y);
+  gather.done = done;
+  if (gather.run()) return;
+  conv_forward_reference(s, x, w, y);
+  tell_done(done, y, s.batch * s.axis[0].out * s.axis[1].out * s.axis[2].out * s.out_channels);
 }
 
 template <class T>
@@ -220,7 +223,7 @@ void conv_backward_filter(const ConvShape& shape, const T* x, const T* dy, T* dw
 }
 
 #define WEFT_CONV(T)                                                                         \
-  template void conv_forward(const ConvShape&, const T*, const T*, T*, Isa);                 \
+  template void conv_forward(const ConvShape&, const T*, const T*, T*, Isa, const BlockDone*); \
   template void conv_backward_input(const ConvShape&, const T*, const T*, T*, Isa);          \
   template void conv_backward_filter(const ConvShape&, const T*, const T*, T*, Isa);         \
   template void conv_forward_reference(const ConvShape&, const T*, const T*, T*);            \

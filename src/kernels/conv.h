@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "kernels/blocks.h"
 #include "kernels/isa.h"
 
 namespace weft::inline v0::kernels {
@@ -31,9 +32,9 @@ struct ConvShape {
 };
 
 /// T is float or double. Every element of the result is written. Results depend on the shapes, the values and the instruction set, not on
-/// the number of threads. Throws OutOfMemoryError. `set` is for tests.
+/// the number of threads. Throws OutOfMemoryError. `set` is for tests; `done` may be told of the parts of y.
 template <class T>
-void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y, Isa set = isa());
+void conv_forward(const ConvShape& shape, const T* x, const T* w, T* y, Isa set = isa(), const BlockDone* done = nullptr);
 template <class T>
 void conv_backward_input(const ConvShape& shape, const T* dy, const T* w, T* dx, Isa set = isa());
 template <class T>

@@ -260,14 +260,19 @@ bool ConvGather<T>::run() const {
     const Size begin = task / splits * grain, end = std::min(units, begin + grain), split = task % splits;
     Rows<T> rows(layout, end - begin);
     for (Size unit = begin; unit < end; ++unit) rows.add_unit(unit);
-    if (layout.channelwise) return multiply_channels(layout, rows.data(), rows.count());
-    for (Size panel = panels * split / splits; panel < panels * (split + 1) / splits; ++panel) {
+    const Size first_panel = panels * split / splits, end_panel = panels * (split + 1) / splits;
+    if (layout.channelwise) multiply_channels(layout, rows.data(), rows.count());
+    for (Size panel = first_panel; !layout.channelwise && panel < end_panel; ++panel) {
       const Size group = panel / layout.panels, first = panel % layout.panels * tiles.cols;
       const int channels = static_cast<int>(std::min(tiles.cols, layout.width - first));
       const T* filters_of = packed + panel * layout.panel_size;
       tiles.gather(rows.data(), rows.count(), {filters_of, channels, group * layout.depth, group * layout.width + first},
                    layout.taps * layout.depth > kUnblockedRows);
     }
+    if (done == nullptr) return;
+    const auto channel = [&](Size panel) { return std::min(written, panel / layout.panels * layout.width + std::min(layout.width, panel % layout.panels * tiles.cols)); };
+    const Size from = layout.channelwise ? 0 : channel(first_panel), to = layout.channelwise ? written : channel(end_panel);
+    for (const ConvRow<T>* row = rows.data(); row < rows.data() + rows.count(); ++row) (*done)({row->result + from, row->pixels, to - from, row->result_step});
   });
   return true;
 }

@@ -73,6 +73,7 @@ struct ConvGather {
   T* result;
   std::int64_t filter_row = 0, filter_col = 0;  // strides: from a channel read to the next, from a channel written to the next
   std::int64_t filter_group, filter_tap;
+  const BlockDone* done = nullptr;
   bool one_channel_groups;  // each channel of x has its own filters
 
   /// False, with nothing done, if the reference must do it: filters that are not finite meet padding, or almost all is padding.

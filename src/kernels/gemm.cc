@@ -115,7 +115,7 @@ bool right_as_it_lies(const GemmTiles<T>& tiles, Size m, Matrix<const T> b, bool
 
 // Tasks are pieces of c; each adds up all of k, block by block.
 template <class T, class S>
-void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row) {
+void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
   constexpr Stored stored = stored_as<T, S>();
   const bool serial = m * n * k < kSerial;
   const Pieces depths{k, 1, parts_of(k, most_depth(tiles))};
@@ -167,17 +167,18 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
       }
       tiles.multiply(rows.size(r), cols.size(q), depth, left, right, c + i * c_row + j, c_row, d > 0);
     }
+    if (done != nullptr) (*done)({c + i * c_row + j, rows.size(r), cols.size(q), c_row});
   });
 }
 
 // A product whose packed factors may not be needed all at once.
 template <class T, class S>
-void blocked_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row) {
+void blocked_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
   const Size most = std::max<Size>(256, kPacked / k), most_rows = round_up(most, tiles.rows), most_cols = round_up(most, tiles.cols);
   for (Size i = 0; i < m; i += most_rows)
     for (Size j = 0; j < n; j += most_cols)
       tiled_product<T, S>(tiles, std::min(most_rows, m - i), std::min(most_cols, n - j), k, {a.data + i * a.row, a.row, a.col},
-                          {b.data + j * b.col, b.row, b.col}, c + i * c_row + j, c_row);
+                          {b.data + j * b.col, b.row, b.col}, c + i * c_row + j, c_row, done);
 }
 
 template <class T, class S>
@@ -220,34 +221,46 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
 }
 
 template <class T>
-[[gnu::noinline]] void general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
+[[gnu::noinline]] bool general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done);
 
-// Products this small take little longer than the choice of how to do them, so the usual case of them comes first, and alone.
+// Products this small take little longer than the choice of how to do them, so the usual case of them comes first, and alone. True: `done`
+// was told of all parts.
 template <class T>
-void float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-  if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && b.col == 1 && c.col == 1 && (a.col == 1 || a.row == 1))
-    return tiles.multiply(m, n, k, as_it_lies(a), {b.data, b.row, tiles.cols, false}, c.data, c.row, false);
-  general_gemm(tiles, m, n, k, a, b, c);
+bool float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done) {
+  if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && b.col == 1 && c.col == 1 && (a.col == 1 || a.row == 1)) {
+    tiles.multiply(m, n, k, as_it_lies(a), {b.data, b.row, tiles.cols, false}, c.data, c.row, false);
+    return false;
+  }
+  return general_gemm(tiles, m, n, k, a, b, c, done);
 }
 
 template <class T>
-void general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
+bool general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done) {
   if (n == 1) c.col = 1;
   if (m == 1) c.row = n;
-  if (c.col != 1 && c.row == 1) return float_gemm<T>(tiles, n, m, k, transposed(b), transposed(a), transposed(c));
+  if (c.col != 1 && c.row == 1) return float_gemm<T>(tiles, n, m, k, transposed(b), transposed(a), transposed(c), done);
   if (c.col != 1) {
     const ScratchOf<T> dense(m * n);
-    float_gemm<T>(tiles, m, n, k, a, b, {dense.get(), n, 1});
-    return scatter(m, n, dense.get(), c);
+    float_gemm<T>(tiles, m, n, k, a, b, {dense.get(), n, 1}, nullptr);
+    scatter(m, n, dense.get(), c);
+    return false;
   }
   if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && (a.col == 1 || a.row == 1)) {
     const ScratchOf<T> packed(round_up(n, tiles.cols) * k);
     tiles.pack_right(Stored::kAsComputed, b.data, b.col, b.row, n, k, packed.get());
-    return tiles.multiply(m, n, k, as_it_lies(a), {packed.get(), tiles.cols, tiles.cols * k, true}, c.data, c.row, false);
+    tiles.multiply(m, n, k, as_it_lies(a), {packed.get(), tiles.cols, tiles.cols * k, true}, c.data, c.row, false);
+    return false;
   }
-  if (m == 1 && (b.col == 1 || b.row == 1)) return vector_product(tiles, n, k, a.data, a.col, b, c.data, 1);
-  if (n == 1 && (a.col == 1 || (a.row == 1 && c.row == 1))) return vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);
-  blocked_product<T, T>(tiles, m, n, k, a, b, c.data, c.row);
+  if (m == 1 && (b.col == 1 || b.row == 1)) {
+    vector_product(tiles, n, k, a.data, a.col, b, c.data, 1);
+    return false;
+  }
+  if (n == 1 && (a.col == 1 || (a.row == 1 && c.row == 1))) {
+    vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);
+    return false;
+  }
+  blocked_product<T, T>(tiles, m, n, k, a, b, c.data, c.row, done);
+  return true;
 }
 
 // 16-bit floats are widened while they are packed, and rounded at the end.
@@ -255,7 +268,7 @@ template <class S>
 void half_gemm(const GemmTiles<float>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, Matrix<S> c) {
   if (n < m && n < tiles.cols / 2) return half_gemm<S>(tiles, n, m, k, transposed(b), transposed(a), transposed(c));
   const ScratchOf<float> sums(m * n);
-  blocked_product<float, S>(tiles, m, n, k, a, b, sums.get(), n);
+  blocked_product<float, S>(tiles, m, n, k, a, b, sums.get(), n, nullptr);
   scatter(m, n, sums.get(), c);
 }
 
@@ -340,29 +353,31 @@ void gemm_reference(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b
 }
 
 template <class T>
-void gemm(Isa isa, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
+void gemm(Isa isa, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done) {
   if (m == 0 || n == 0) return;
-  if (k == 0 || m * n * k <= 4) return gemm_reference<T>(m, n, k, a, b, c);
-  if constexpr (kIsHalf<T>) half_gemm<T>(gemm_kernels(isa).f32, m, n, k, a, b, c);
+  bool told = false;
+  if (k == 0 || m * n * k <= 4) gemm_reference<T>(m, n, k, a, b, c);
+  else if constexpr (kIsHalf<T>) half_gemm<T>(gemm_kernels(isa).f32, m, n, k, a, b, c);
   else if constexpr (!std::floating_point<T>) integer_gemm<T>(m, n, k, a, b, c);
-  else float_gemm<T>(tiles_of<T>(gemm_kernels(isa)), m, n, k, a, b, c);
+  else told = float_gemm<T>(tiles_of<T>(gemm_kernels(isa)), m, n, k, a, b, c, done);
+  if (!told) tell_done(done, c.data, m * n);
 }
 
-template void gemm(Isa, Size, Size, Size, Matrix<const float>, Matrix<const float>, Matrix<float>);
+template void gemm(Isa, Size, Size, Size, Matrix<const float>, Matrix<const float>, Matrix<float>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const float>, Matrix<const float>, Matrix<float>);
-template void gemm(Isa, Size, Size, Size, Matrix<const double>, Matrix<const double>, Matrix<double>);
+template void gemm(Isa, Size, Size, Size, Matrix<const double>, Matrix<const double>, Matrix<double>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const double>, Matrix<const double>, Matrix<double>);
-template void gemm(Isa, Size, Size, Size, Matrix<const float16>, Matrix<const float16>, Matrix<float16>);
+template void gemm(Isa, Size, Size, Size, Matrix<const float16>, Matrix<const float16>, Matrix<float16>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const float16>, Matrix<const float16>, Matrix<float16>);
-template void gemm(Isa, Size, Size, Size, Matrix<const bfloat16>, Matrix<const bfloat16>, Matrix<bfloat16>);
+template void gemm(Isa, Size, Size, Size, Matrix<const bfloat16>, Matrix<const bfloat16>, Matrix<bfloat16>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const bfloat16>, Matrix<const bfloat16>, Matrix<bfloat16>);
-template void gemm(Isa, Size, Size, Size, Matrix<const std::uint8_t>, Matrix<const std::uint8_t>, Matrix<std::uint8_t>);
+template void gemm(Isa, Size, Size, Size, Matrix<const std::uint8_t>, Matrix<const std::uint8_t>, Matrix<std::uint8_t>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const std::uint8_t>, Matrix<const std::uint8_t>, Matrix<std::uint8_t>);
-template void gemm(Isa, Size, Size, Size, Matrix<const std::uint16_t>, Matrix<const std::uint16_t>, Matrix<std::uint16_t>);
+template void gemm(Isa, Size, Size, Size, Matrix<const std::uint16_t>, Matrix<const std::uint16_t>, Matrix<std::uint16_t>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const std::uint16_t>, Matrix<const std::uint16_t>, Matrix<std::uint16_t>);
-template void gemm(Isa, Size, Size, Size, Matrix<const std::uint32_t>, Matrix<const std::uint32_t>, Matrix<std::uint32_t>);
+template void gemm(Isa, Size, Size, Size, Matrix<const std::uint32_t>, Matrix<const std::uint32_t>, Matrix<std::uint32_t>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const std::uint32_t>, Matrix<const std::uint32_t>, Matrix<std::uint32_t>);
-template void gemm(Isa, Size, Size, Size, Matrix<const std::uint64_t>, Matrix<const std::uint64_t>, Matrix<std::uint64_t>);
+template void gemm(Isa, Size, Size, Size, Matrix<const std::uint64_t>, Matrix<const std::uint64_t>, Matrix<std::uint64_t>, const BlockDone*);
 template void gemm_reference(Size, Size, Size, Matrix<const std::uint64_t>, Matrix<const std::uint64_t>, Matrix<std::uint64_t>);
 
 }  // namespace weft::inline v0::kernels

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/blocks.h"
 #include "kernels/isa.h"
 
 namespace weft::inline v0::kernels {
@@ -18,12 +19,13 @@ struct Matrix {
   std::int64_t row, col;  // strides
 };
 
-/// c[i,j] = sum over p of a[i,p] * b[p,j] for i < m, j < n, p < k. c may not overlap a or b, nor itself.
+/// c[i,j] = sum over p of a[i,p] * b[p,j] for i < m, j < n, p < k. c may not overlap a or b, nor itself. If c is dense, `done` may be told
+/// of its parts.
 template <class T>
-void gemm(Isa isa, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
+void gemm(Isa isa, std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done = nullptr);
 template <class T>
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-  gemm<T>(isa(), m, n, k, a, b, c);
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done = nullptr) {
+  gemm<T>(isa(), m, n, k, a, b, c, done);
 }
 
 /// The same by the definition, p in order. Floats of both lie within k * epsilon * sum over p of |a[i,p] * b[p,j]| of the exact product,

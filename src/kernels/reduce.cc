@@ -94,18 +94,35 @@ struct Runs {
   template <class Pass>
   void fold(std::int64_t b, std::int64_t part, const typename Pass::Element* x, const double* given, typename Pass::Word* words, std::int64_t pitch) const {
     const auto& loops = fold_table().of<FoldLoops<Pass>>();
+    const ScratchOf<typename Pass::Element> own(plan.make == nullptr ? 0 : kBlock);
     if (parts.runs == 1 && parts.per_run == 1) {
       for_runs(plan.kept, begin(b), begin(b) + size(b), kBatch, [&](std::int64_t offset, std::int64_t count, std::int64_t stride) {
-        loops.rows(x + offset, count, stride, plan.inner, given, words, pitch);
+        const auto* rows = made(x, offset, count, stride, plan.inner, own.get());
+        loops.rows(rows, count, stride, plan.inner, given, words, pitch);
         given += count, words += count;
       });
       return;
     }
-    for (std::int64_t i = 0; i < size(b); ++i) fold_one<Pass>(x + offset_of(plan.kept, begin(b) + i), part, given[i], words + i, pitch);
+    for (std::int64_t i = 0; i < size(b); ++i) fold_one<Pass>(x, offset_of(plan.kept, begin(b) + i), part, given[i], own.get(), words + i, pitch);
+  }
+
+  // The first of `count` runs of `length`, `stride` apart: where they lie, or, made for this purpose, one after the other in `own`. A part
+  // has no more elements than there is room for.
+  template <class E>
+  const E* made(const E* x, std::int64_t offset, std::int64_t count, std::int64_t& stride, std::int64_t length, E* own) const {
+    if (plan.make == nullptr) return x + offset;
+    if (stride == length) {
+      (*plan.make)(offset, count * length, own);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) (*plan.make)(offset + i * stride, length, own + i * length);
+      stride = length;
+    }
+    return own;
   }
 
   template <class Pass>
-  void fold_one(const typename Pass::Element* x, std::int64_t part, double given, typename Pass::Word* words, std::int64_t pitch) const {
+  void fold_one(const typename Pass::Element* x, std::int64_t start_of, std::int64_t part, double given, typename Pass::Element* own, typename Pass::Word* words,
+                std::int64_t pitch) const {
     const auto& loops = fold_table().of<FoldLoops<Pass>>();
     double of_each[kBatch];
     std::fill_n(of_each, kBatch, given);
@@ -113,7 +130,8 @@ struct Runs {
     start<Pass>(words, 1, pitch);
     parts.in(part, [&](std::int64_t first, std::int64_t end, std::int64_t from, std::int64_t length) {
       for_runs(plan.folded, first, end, kBatch, [&](std::int64_t offset, std::int64_t count, std::int64_t stride) {
-        loops.rows(x + offset + from, count, stride, length, of_each, each, kBatch);
+        const auto* runs = made(x, start_of + offset + from, count, stride, length, own);
+        loops.rows(runs, count, stride, length, of_each, each, kBatch);
         for (std::int64_t i = 0; i < count; ++i) merge<Pass>(words, pitch, each + i, kBatch);
       });
     });
@@ -320,6 +338,14 @@ FoldPlan plan_fold(const std::int64_t* sizes, int rank, const bool* folded) {
 }
 
 void fold(Fold what, DType dtype, const FoldPlan& plan, const void* x, void* y) {
+  if (plan.make != nullptr && !plan.inner_folded) {  // columns are not folded element by element: all of it is made first
+    const auto size = static_cast<std::int64_t>(size_of(dtype));
+    const ScratchOf<char> all(plan.results * plan.count * size);
+    parallel_ranges(plan.results * plan.count, kBlock, [&](std::int64_t begin, std::int64_t end) { (*plan.make)(begin, end - begin, all.get() + begin * size); });
+    FoldPlan lying = plan;
+    lying.make = nullptr;
+    return fold(what, dtype, lying, all.get(), y);
+  }
   if (dtype == DType::bool_) {
     const bool* truths = static_cast<const bool*>(x);
     if (what == Fold::kAny) return run<TruthOf<false>>(plan, truths, static_cast<bool*>(y));

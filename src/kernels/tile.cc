@@ -12,6 +12,7 @@ namespace weft::inline v0::kernels {
 namespace {
 
 constexpr std::size_t kChunkLanes = 16384;                     // what one thread takes at a time
+constexpr std::size_t kStreamChunkLanes = 65536, kStreamTileLanes = 256;  // the same, and in a tile, of results that bypass the caches
 constexpr std::size_t kPad = 320;                               // keeps slots from competing for the same cache lines
 constexpr std::size_t kFirstLevel = 20480;                     // of the first-level cache, for the tiles of all operands together
 
@@ -81,12 +82,16 @@ struct Plan {
   std::size_t piece_bytes() const { return (tile * 8 + 63) / 64 * 64 + kPad; }
 };
 
-// Programs of many operands have shorter tiles, so that those of all operands stay in the first-level cache together.
+bool streams(const Plan& plan) { return std::any_of(plan.streams, plan.streams + plan.outputs.size(), [](bool b) { return b; }); }
+
+// Programs of many operands have shorter tiles, so that those of all operands stay in the first-level cache together. Where memory sets the
+// pace the next tile's loads must begin before this one's stores are through, which takes tiles that the processor can see the end of.
 std::size_t tile_for(const Plan& plan) {
   std::size_t operands = static_cast<std::size_t>(plan.pieces);
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) operands += plan.scratch[i] < 0;
   for (const TileOutput& out : plan.outputs) operands += plan.scratch[out.slot] < 0;
   std::size_t tile = kTileLanes;
+  if (streams(plan)) tile = kStreamTileLanes;
   while (tile > 256 && operands * tile * sizeof(float) > kFirstLevel) tile /= 2;
   return std::min(plan.total, tile);
 }
@@ -138,7 +143,7 @@ void run_step(const TileStep& step, void** lanes, std::size_t n, void* stored) {
   widen(step.round, stored, static_cast<float*>(lanes[step.out]), n);
 }
 
-void run_chunk(const Plan& plan, std::size_t begin, std::size_t end, char* memory) {
+void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
   void* lanes[kMaxTileSlots] = {};
   const auto piece = [&](std::size_t slot) { return memory + static_cast<std::size_t>(plan.scratch[slot]) * plan.piece_bytes(); };
   void* const stored = memory + static_cast<std::size_t>(plan.pieces) * plan.piece_bytes();
@@ -147,8 +152,9 @@ void run_chunk(const Plan& plan, std::size_t begin, std::size_t end, char* memor
   // A scalar fills its lanes once.
   for (std::size_t i = 0; i < plan.inputs.size(); ++i)
     if (plan.layout[i] == Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, 0, std::min(plan.tile, plan.total), piece(i), stored));
-  for (std::size_t start = begin; start < end; start += plan.tile) {
-    const std::size_t n = std::min(plan.tile, end - start);
+  const std::size_t tiles = (block.cols + plan.tile - 1) / plan.tile;
+  for (std::size_t t = 0; t < block.rows * tiles; ++t) {
+    const std::size_t from = t % tiles * plan.tile, start = block.begin + t / tiles * block.apart + from, n = std::min(plan.tile, block.cols - from);
     for (std::size_t i = 0; i < plan.inputs.size(); ++i)
       if (plan.layout[i] != Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, start, n, plan.scratch[i] < 0 ? nullptr : piece(i), stored));
     const auto place = [&](const TileOutput& out) { return static_cast<char*>(out.data) + start * out.element_size; };
@@ -166,7 +172,24 @@ void run_chunk(const Plan& plan, std::size_t begin, std::size_t end, char* memor
       if (plan.streams[o]) stream(made, place(out), n * out.element_size);
     }
   }
-  if (std::any_of(plan.streams, plan.streams + plan.outputs.size(), [](bool b) { return b; })) finish_streaming();
+  if (streams(plan)) finish_streaming();
+}
+
+// With working memory for this thread.
+void run_block(const Plan& plan, const LaneBlock& block) {
+  const std::size_t bytes = (static_cast<std::size_t>(plan.pieces) + 1) * plan.piece_bytes();
+  alignas(64) char small[4096];
+  if (plan.pieces == 0 || bytes <= sizeof small) return run_block(plan, block, small);
+  const Block memory = allocate_block(bytes);
+  if (memory.start == nullptr) throw std::bad_alloc();
+  run_block(plan, block, static_cast<char*>(memory.start));
+  free_block(memory);
+}
+
+std::size_t lanes_in(const std::int64_t* sizes, int rank) {
+  std::size_t total = 1;
+  for (int axis = 0; axis < rank; ++axis) total *= static_cast<std::size_t>(sizes[axis]);
+  return total;
 }
 
 }  // namespace
@@ -183,25 +206,32 @@ void narrow(Half half, const float* from, void* to, std::size_t n) {
 
 void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs,
                const std::int64_t* sizes, int rank) {
-  std::size_t total = 1;
-  for (int axis = 0; axis < rank; ++axis) total *= static_cast<std::size_t>(sizes[axis]);
+  const std::size_t total = lanes_in(sizes, rank);
   if (total == 0) return;
   Plan plan{steps, inputs, outputs, sizes, rank, total, std::min(total, kTileLanes)};
   lay_out(plan);
   plan.tile = plan.pieces == 0 && steps.size() == 1 ? kChunkLanes : tile_for(plan);  // nothing to keep in cache: fewer, longer calls
 
-  const auto run = [&](std::size_t begin, std::size_t end) {
-    const std::size_t bytes = (static_cast<std::size_t>(plan.pieces) + 1) * plan.piece_bytes();
-    alignas(64) char small[4096];
-    if (plan.pieces == 0 || bytes <= sizeof small) return run_chunk(plan, begin, end, small);
-    const Block block = allocate_block(bytes);
-    if (block.start == nullptr) throw std::bad_alloc();
-    run_chunk(plan, begin, end, static_cast<char*>(block.start));
-    free_block(block);
-  };
+  const auto run = [&](std::size_t begin, std::size_t end) { run_block(plan, {begin, 1, end - begin, 0}); };
   if (total < kSerialLanes) return run(0, total);
-  parallel_ranges(static_cast<std::int64_t>(total), kChunkLanes,
+  parallel_ranges(static_cast<std::int64_t>(total), static_cast<std::int64_t>(streams(plan) ? kStreamChunkLanes : kChunkLanes),
                   [&](std::int64_t begin, std::int64_t end) { run(static_cast<std::size_t>(begin), static_cast<std::size_t>(end)); });
+}
+
+void with_lanes(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs, const std::int64_t* sizes,
+                int rank, FunctionRef<void(RunLanes)> use) {
+  Plan plan{steps, inputs, outputs, sizes, rank, lanes_in(sizes, rank), kTileLanes};
+  lay_out(plan);
+  plan.tile = tile_for(plan);
+  use([&](const LaneBlock& block) {
+    if (block.instead == nullptr) return run_block(plan, block);
+    TileOutput moved[kMaxTileSlots];
+    std::copy(outputs.begin(), outputs.end(), moved);
+    moved[0].data = static_cast<char*>(block.instead) - block.begin * moved[0].element_size;
+    Plan own = plan;
+    own.outputs = {moved, outputs.size()};
+    run_block(own, block);
+  });
 }
 
 void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank) {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/function_ref.h"
+
 namespace weft::inline v0::kernels {
 
 /// out[k] = f(in[0][k], in[1][k], ...) for k < n. The types are fixed by the function. `out` may be one of the inputs.
@@ -51,6 +53,17 @@ struct TileOutput {
 /// REQUIRES: the slots used are below kMaxTileSlots.
 void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs,
                const std::int64_t* sizes, int rank);
+
+/// Lanes of a program: `rows` times `cols` of them side by side, rows `apart` lanes from each other.
+struct LaneBlock {
+  std::size_t begin, rows, cols, apart;
+  void* instead = nullptr;  // where the first output of the lanes goes, if not to its place. REQUIRES: one row
+};
+using RunLanes = FunctionRef<void(const LaneBlock&)>;
+
+/// Prepares the program and gives `use` the means to run it part by part: on the thread that calls, several at a time on different lanes.
+void with_lanes(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs, const std::int64_t* sizes,
+                int rank, FunctionRef<void(RunLanes)> use);
 
 /// A program of one step.
 void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank);

@@ -30,8 +30,8 @@ std::vector<Op> activation() {
        .doc = "Elementwise max(x, 0); NaN stays NaN. Its gradient at 0 is 0.",
        .tf = "tf.nn.relu(features=x)",
        .inputs = {"x"},
-       .tile = lanes<1, Numbers>([](auto x) { return x < decltype(x)(0) ? decltype(x)(0) : x; }),
-       .grad = [](const Backward& b) -> Grads { return {relu_backward(b.x(), b.dy())}; },
+       .tile = lanes<1, Numbers>(Rectified{}),
+       .grad = [](const Backward& b) -> Grads { return {relu_backward(b.y(), b.dy())}; },
        .samples = {{{f32({3, 4}).range(0.1, 2)}}, {{f32({5}).range(-2, -0.1)}}, {{i32({4})}}}},
 
       {.name = "relu_backward",

@@ -64,6 +64,12 @@ kernels::ConvShape kernel_shape(const OpArgs& in, const Shape& x, const Shape& f
   return shape;
 }
 
+template <class T>
+void fill_zeros(const KernelCall& call, T* y, std::int64_t size) {
+  std::fill_n(y, size, T(0));
+  kernels::tell_done(call.done, y, size);
+}
+
 // Runs `body` for the element type if there is anything to multiply; else the result is zeros or nothing.
 template <class Body>
 void run_conv(KernelCall& call, const Body& body) {
@@ -72,7 +78,7 @@ void run_conv(KernelCall& call, const Body& body) {
   with_element(call.dtype(), [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     if constexpr (std::is_floating_point_v<T>) {
-      if (call.shape(0).num_elements() == 0 || call.shape(1).num_elements() == 0) std::fill_n(call.out<T>(), size, T(0));
+      if (call.shape(0).num_elements() == 0 || call.shape(1).num_elements() == 0) fill_zeros(call, call.out<T>(), size);
       else body(tag);
     }
   });
@@ -81,7 +87,7 @@ void run_conv(KernelCall& call, const Body& body) {
 void forward_kernel(KernelCall& call) {
   run_conv(call, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
-    kernels::conv_forward(kernel_shape(call, call.shape(0), call.shape(1)), call.in<T>(0), call.in<T>(1), call.out<T>());
+    kernels::conv_forward(kernel_shape(call, call.shape(0), call.shape(1)), call.in<T>(0), call.in<T>(1), call.out<T>(), kernels::isa(), call.done);
   });
 }
 
@@ -208,6 +214,7 @@ std::vector<Op> conv() {
        .infer = infer_conv<1>,
        .kernel = forward_kernel,
        .grad = grad_conv,
+       .traits = kTellsBlocks,
        .samples = {{{f32({2, 5, 2}), f32({3, 2, 3})}}, {{f32({1, 7, 4}), f32({2, 2, 6})}, {{"strides", ints({2})}, {"padding", same}, {"dilations", ints({2})}}}}},
 
       {.name = "conv2d",
@@ -219,6 +226,7 @@ std::vector<Op> conv() {
        .infer = infer_conv<2>,
        .kernel = forward_kernel,
        .grad = grad_conv,
+       .traits = kTellsBlocks,
        .samples = {{{f32({1, 3, 4, 2}), f32({2, 3, 2, 3})}},
                    {{f32({1, 4, 3, 4}), f32({3, 2, 2, 2})}, {{"strides", ints({2, 1})}, {"padding", same}}},
                    {{f32({1, 3, 4, 1}), f32({2, 2, 1, 2})}, {{"padding", explicitly}, {"pads", ints({0, 2, 1, 1})}, {"dilations", ints({2})}}}}},
@@ -232,6 +240,7 @@ std::vector<Op> conv() {
        .infer = infer_conv<3>,
        .kernel = forward_kernel,
        .grad = grad_conv,
+       .traits = kTellsBlocks,
        .samples = {{{f32({1, 2, 3, 2, 2}), f32({2, 2, 1, 2, 2})}}, {{f32({1, 3, 2, 3, 2}), f32({2, 2, 2, 1, 2})}, {{"strides", ints({2, 1, 2})}, {"padding", same}}}}},
 
       {.name = "conv_backward_input",

@@ -45,6 +45,39 @@ T lane_negative(T x) {
   else return lane_sub(T(0), x);
 }
 
+// The functions that ops/pairs.cc joins two by two.
+struct Sum {
+  template <Lane T>
+  T operator()(T a, T b) const { return lane_add(a, b); }
+};
+struct Difference {
+  template <Lane T>
+  T operator()(T a, T b) const { return lane_sub(a, b); }
+};
+struct Product {
+  template <Lane T>
+  T operator()(T a, T b) const { return lane_mul(a, b); }
+};
+struct Quotient {
+  template <Lane T>
+  auto operator()(T a, T b) const {
+    using R = std::conditional_t<std::floating_point<T>, T, std::conditional_t<(sizeof(T) < 4), float, double>>;
+    return static_cast<R>(a) / static_cast<R>(b);
+  }
+};
+struct Negated {
+  template <Lane T>
+  T operator()(T x) const { return lane_negative(x); }
+};
+struct Squared {
+  template <Lane T>
+  T operator()(T x) const { return lane_mul(x, x); }
+};
+struct Rectified {
+  template <Lane T>
+  T operator()(T x) const { return x < T(0) ? T(0) : x; }
+};
+
 // A NaN on either side is the result.
 template <Lane T>
 T lane_max(T a, T b) {

@@ -46,13 +46,13 @@ Specs infer_matmul(const Infer& in) {
                    std::to_string(s.k_of_b) + "; they must match.");
   Specs specs;
   if (in.rank(0) == 2 && in.rank(1) == 2) {
-    specs.emplace_back(in.dtype(0), Shape{s.m, s.n});
+    specs.push_back({in.dtype(0), Shape{s.m, s.n}});
     return specs;
   }
   Shape result = infer::broadcast(in, batch_of(in.shape(0)), batch_of(in.shape(1)), {"the batch axes of ", 0}, {"those of ", 1});
   result.append(s.m);
   result.append(s.n);
-  specs.emplace_back(in.dtype(0), std::move(result));
+  specs.push_back({in.dtype(0), std::move(result)});
   return specs;
 }
 
@@ -67,7 +67,7 @@ void matmul_kernel(KernelCall& call) {
     return with_factor(call.dtype(), [&](auto* tag) {
       using T = std::remove_pointer_t<decltype(tag)>;
       kernels::gemm<T>(s.m, s.n, s.k, {call.in<T>(0), ta ? 1 : s.k, ta ? s.m : 1}, {call.in<T>(1), tb ? 1 : s.n, tb ? s.k : 1},
-                       {call.out<T>(), s.n, 1});
+                       {call.out<T>(), s.n, 1}, call.done);
     });
   std::vector<kernels::Index> indices;
   std::int64_t a_strides[kMaxRank], b_strides[kMaxRank], stride = s.m * s.n;
@@ -81,6 +81,7 @@ void matmul_kernel(KernelCall& call) {
   with_factor(call.dtype(), [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     kernels::contract<T>(indices, call.in<T>(0), call.in<T>(1), call.out<T>());
+    kernels::tell_done(call.done, call.out<T>(), count);
   });
 }
 
@@ -429,7 +430,7 @@ std::vector<Op> matmul() {
        .infer = infer_matmul,
        .kernel = matmul_kernel,
        .grad = matmul_grad,
-       .traits = kBroadcasts | kMoves,
+       .traits = kBroadcasts | kMoves | kTellsBlocks,
        .samples = {{{f32({2, 3}), f32({3, 4})}},
                    {{f32({2, 1, 3, 2}), f32({5, 4, 3})}, {{"transpose_a", true}, {"transpose_b", true}}},
                    {{f32({2, 2, 3}), f32({3, 2})}},

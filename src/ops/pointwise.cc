@@ -73,7 +73,7 @@ std::vector<Op> pointwise() {
        .doc = "Elementwise sum, broadcasting; integers wrap.",
        .tf = "tf.math.add(x=a, y=b) | tf.add(x=a, y=b)",
        .inputs = {"a", "b"},
-       .tile = lanes<2, Numbers>([](auto a, auto b) { return lane_add(a, b); }),
+       .tile = lanes<2, Numbers>(Sum{}),
        .grad = [](const Backward& b) -> Grads { return {b.dy(), b.dy()}; },
        .traits = kCommutative,
        .samples = {{{f32({2, 3}), f32({3})}}, {{f32({}), f32({2, 1})}}}},
@@ -82,7 +82,7 @@ std::vector<Op> pointwise() {
        .doc = "Elementwise difference, broadcasting; integers wrap.",
        .tf = "tf.math.subtract(x=a, y=b) | tf.subtract(x=a, y=b)",
        .inputs = {"a", "b"},
-       .tile = lanes<2, Numbers>([](auto a, auto b) { return lane_sub(a, b); }),
+       .tile = lanes<2, Numbers>(Difference{}),
        .grad = [](const Backward& b) -> Grads {
          return needed(b, [&] { return b.dy(); }, [&] { return -b.dy(); });
        },
@@ -92,7 +92,7 @@ std::vector<Op> pointwise() {
        .doc = "Elementwise product, broadcasting; integers wrap.",
        .tf = "tf.math.multiply(x=a, y=b) | tf.multiply(x=a, y=b)",
        .inputs = {"a", "b"},
-       .tile = lanes<2, Numbers>([](auto a, auto b) { return lane_mul(a, b); }),
+       .tile = lanes<2, Numbers>(Product{}),
        .grad = [](const Backward& b) -> Grads {
          return needed(b, [&] { return b.dy() * b.x(1); }, [&] { return b.dy() * b.x(0); });
        },
@@ -103,11 +103,7 @@ std::vector<Op> pointwise() {
        .doc = "Elementwise true quotient, broadcasting; integers give f64, those of 8 and 16 bits f32.",
        .tf = "tf.math.divide(x=a, y=b) | tf.divide(x=a, y=b) | tf.math.truediv(x=a, y=b)",
        .inputs = {"a", "b"},
-       .tile = lanes<2, Numbers>([](auto a, auto b) {
-         using T = decltype(a);
-         using R = std::conditional_t<std::floating_point<T>, T, std::conditional_t<(sizeof(T) < 4), float, double>>;
-         return static_cast<R>(a) / static_cast<R>(b);
-       }),
+       .tile = lanes<2, Numbers>(Quotient{}),
        .grad = [](const Backward& b) -> Grads {
          return needed(b, [&] { return b.dy() / b.x(1); }, [&] { return -b.dy() * b.y() / b.x(1); });
        },
@@ -303,7 +299,7 @@ std::vector<Op> pointwise() {
        .doc = "Elementwise -x; integers wrap.",
        .tf = "tf.math.negative(x) | tf.negative(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Signed>([](auto x) { return lane_negative(x); }),
+       .tile = lanes<1, Signed>(Negated{}),
        .grad = [](const Backward& b) -> Grads { return {-b.dy()}; },
        .samples = {{{f32({2, 3})}}}},
 
@@ -311,7 +307,7 @@ std::vector<Op> pointwise() {
        .doc = "Elementwise x squared; integers wrap.",
        .tf = "tf.math.square(x) | tf.square(x)",
        .inputs = {"x"},
-       .tile = lanes<1, Numbers>([](auto x) { return lane_mul(x, x); }),
+       .tile = lanes<1, Numbers>(Squared{}),
        .grad = [](const Backward& b) -> Grads { return {b.dy() * (2 * b.x())}; },
        .samples = {{{f32({2, 3})}}}},
 

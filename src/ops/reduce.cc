@@ -25,7 +25,9 @@ kernels::FoldPlan plan_of(const KernelCall& call) {
 
 template <kernels::Fold what>
 void fold(KernelCall& call) {
-  kernels::fold(what, call.dtype(), plan_of(call), call.in<void>(0), call.out<void>());
+  kernels::FoldPlan plan = plan_of(call);
+  plan.make = call.make;
+  kernels::fold(what, call.dtype(), plan, call.make != nullptr ? nullptr : call.in<void>(0), call.out<void>());
 }
 
 kernels::ScanAxis scan_axis(const KernelCall& call) {
@@ -212,6 +214,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kSum>,
        .grad = [](const Backward& b) -> Grads { return {broadcast_like(keep(b, b.dy()), b.x())}; },
+       .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}))},
 
       {.name = "sum_like",
@@ -250,6 +253,7 @@ std::vector<Op> reduce() {
        .infer = infer_mean,
        .kernel = fold<kernels::Fold::kMean>,
        .grad = [](const Backward& b) -> Grads { return {broadcast_like(mean_share(b), b.x())}; },
+       .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}))},
 
       {.name = "prod",
@@ -261,6 +265,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kProd>,
        .grad = prod_grad,
+       .traits = kMakesInput,
        .samples = {{{f32({2, 2, 3}).range(0.5, 1.5)}},
                    {{f32({2, 2, 3})}, {{"axis", Ints{0, -1}}}},
                    {{f32({2, 4}).exactly({2, 0, 3, -1, 0, 2, 0, 1.5})}, {{"axis", Ints{1}}, {"keepdims", true}}}}},
@@ -274,6 +279,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kMax>,
        .grad = extreme_grad,
+       .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}).distinct())},
 
       {.name = "min",
@@ -285,6 +291,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kMin>,
        .grad = extreme_grad,
+       .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}).distinct())},
 
       {.name = "any_true",

@@ -1,7 +1,11 @@
 #include "ops/table.h"
 
+#include <algorithm>
+#include <deque>
+
 #include "core/infer.h"
 #include "ops/families.h"
+#include "ops/pairs.h"
 
 namespace weft::inline v0 {
 namespace {
@@ -9,6 +13,7 @@ namespace {
 struct Table {
   std::vector<Family> families = rows::all_families();
   std::vector<const Op*> flat;
+  std::deque<std::vector<Tile::Pair>> pairs;  // of the rows that have some
   bool current = true;  // src/ops/generated/ was made for these rows
 
   Table() {
@@ -17,8 +22,17 @@ struct Table {
         complete(op);
         flat.push_back(&op);
       }
+    for (Family& family : families)
+      for (Op& op : family.rows)
+        if (auto found = rows::pairs_of(op.name, [&](std::string_view name) { return find(name); }); !found.empty())
+          op.tile.pairs = pairs.emplace_back(std::move(found));
     current = flat.size() == kGeneratedCount;
     for (std::size_t i = 0; current && i < flat.size(); ++i) current = std::string_view(flat[i]->name) == kGeneratedNames[i];
+  }
+
+  const Op* find(std::string_view name) const {
+    const auto at = std::find_if(flat.begin(), flat.end(), [&](const Op* op) { return op->name == name; });
+    return at == flat.end() ? nullptr : *at;
   }
 
   // What a row leaves unsaid.
@@ -54,10 +68,6 @@ const Op& row_at(std::size_t family, std::size_t position) {
   return t.families[family].rows[position];
 }
 
-const Op* find_row(std::string_view name) {
-  for (const Op* op : table().flat)
-    if (op->name == name) return op;
-  return nullptr;
-}
+const Op* find_row(std::string_view name) { return table().find(name); }
 
 }  // namespace weft::inline v0

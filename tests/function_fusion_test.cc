@@ -1,0 +1,145 @@
+// What a plan joins into one step, and that the bits stay those of the eager calls.
+#include <gtest/gtest.h>
+
+#include <weft/weft.h>
+
+namespace weft {
+namespace {
+
+template <class F>
+std::vector<std::vector<std::string>> steps_of(F& function) {
+  std::vector<std::vector<std::string>> steps;
+  const FunctionReport report = function.explain();
+  for (const FunctionReport::Step& step : report.traces.at(0).steps) steps.push_back(step.ops);
+  return steps;
+}
+using Steps = std::vector<std::vector<std::string>>;
+
+template <class T = float>
+void expect_same_bits(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  EXPECT_EQ(a.to_vector<T>(), b.to_vector<T>());
+}
+
+Tensor normal(Shape shape, std::uint64_t seed = 1) { return Generator(seed).normal(std::move(shape)); }
+
+// Products of every kind that the kernels know: blocks in several tasks, one block, a vector, nothing but rows, transposed factors.
+TEST(Fusion, EpilogueOfAProduct) {
+  const auto layer = [](Tensor x, Tensor w, Tensor b) { return relu(matmul(x, w) + b) * 0.5f; };
+  for (const auto& [m, k, n] : std::vector<std::tuple<int, int, int>>{{300, 70, 520}, {32, 784, 512}, {40, 3, 17}, {1, 900, 1000}, {1000, 900, 1}, {700, 1, 9}, {129, 600, 257}, {600, 0, 3}}) {
+    SCOPED_TRACE(std::to_string(m) + " " + std::to_string(k) + " " + std::to_string(n));
+    const Tensor x = normal({m, k}), w = normal({k, n}, 2), b = normal({n}, 3);
+    Function f = layer;
+    expect_same_bits(f(x, w, b), layer(x, w, b));
+    EXPECT_EQ(steps_of(f), (Steps{{"matmul", "add", "relu", "multiply"}}));
+  }
+  const auto transposed = [](Tensor x, Tensor w) { return matmul(x, w, {.transpose_a = true, .transpose_b = true}) - 1.f; };
+  Function f = transposed;
+  expect_same_bits(f(normal({90, 200}), normal({150, 90}, 2)), transposed(normal({90, 200}), normal({150, 90}, 2)));
+  const auto batched = [](Tensor x, Tensor w) { return square(matmul(x, w)); };
+  Function g = batched;
+  expect_same_bits(g(normal({5, 30, 20}), normal({20, 40}, 2)), batched(normal({5, 30, 20}), normal({20, 40}, 2)));
+  EXPECT_EQ(steps_of(g).size(), 1u);
+}
+
+TEST(Fusion, EpilogueOfAConvolution) {
+  const auto layer = [](Tensor x, Tensor w, Tensor b) { return relu(conv2d(x, w, {.padding = Padding::kSame}) + b); };
+  for (const auto& [size, in, out] : std::vector<std::tuple<int, int, int>>{{12, 3, 32}, {9, 16, 7}, {20, 1, 70}, {31, 5, 1}}) {
+    SCOPED_TRACE(std::to_string(size) + " " + std::to_string(in) + " " + std::to_string(out));
+    const Tensor x = normal({3, size, size, in}), w = normal({3, 3, in, out}, 2), b = normal({out}, 3);
+    Function f = layer;
+    expect_same_bits(f(x, w, b), layer(x, w, b));
+    EXPECT_EQ(steps_of(f), (Steps{{"conv2d", "add", "relu"}}));
+  }
+  // Filters that are not finite take the plain loops.
+  const Tensor x = normal({2, 10, 10, 3}), w = concat(std::vector<Tensor>{normal({3, 3, 3, 7}), fill({3, 3, 3, 1}, std::numeric_limits<float>::infinity())}, 3);
+  Function f = layer;
+  const Tensor made = f(x, w, zeros({8})), expected = layer(x, w, zeros({8}));
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(made.to_vector<float>()[i * 8], expected.to_vector<float>()[i * 8]);
+}
+
+// The product itself is read by others, too; a group of before joins the epilogue; large operands are read where they lie.
+TEST(Fusion, EpilogueLeavesTheProductToOthers) {
+  const auto body = [](Tensor x, Tensor w, Tensor y) {
+    const Tensor scaled = y * 2.f + 1.f, product = matmul(x, w);
+    return std::tuple{relu(product) + scaled, sum(product, {.axis = {0}}), product};
+  };
+  const Tensor x = normal({64, 40}), w = normal({40, 50}, 2), y = normal({64, 50}, 3);
+  Function f = body;
+  const auto [a, b, c] = f(x, w, y);
+  const auto [a0, b0, c0] = body(x, w, y);
+  expect_same_bits(a, a0);
+  expect_same_bits(b, b0);
+  expect_same_bits(c, c0);
+}
+
+TEST(Fusion, ProducersOfReductions) {
+  const auto square_error = [](Tensor x, Tensor y) { return mean(square(x - y)); };
+  for (const std::int64_t n : {600, 16384, 16385, 100'000, 1'000'003}) {
+    SCOPED_TRACE(n);
+    Function f = square_error;
+    const Tensor x = normal({n}), y = normal({n}, 2);
+    expect_same_bits(f(x, y), square_error(x, y));
+    EXPECT_EQ(steps_of(f), (Steps{{"subtract", "square", "mean"}}));
+  }
+}
+
+// Rows, columns, an axis in the middle, several axes; every reduction that takes what it folds from others; every kind of element.
+TEST(Fusion, ProducersOfReductionsOverAnyAxes) {
+  const Tensor x = normal({6, 50, 7, 30}), y = normal({7, 1}, 2);
+  int cases = 0;
+  for (const Axes& axes : std::vector<Axes>{{3}, {0}, {1}, {2}, {0, 1}, {1, 3}, {0, 2}, {0, 1, 2, 3}, {1, 2, 3}, {0, 3}}) {
+    SCOPED_TRACE(++cases);
+    const auto all = [&](Tensor a, Tensor b) {
+      return std::tuple{sum(a * b, {.axis = axes}), mean(a - b, {.axis = axes}), max(a + b, {.axis = axes}), min(a / b, {.axis = axes}), prod(abs(a) + 0.5f, {.axis = axes})};
+    };
+    Function f = all;
+    const auto made = f(x, y), expected = all(x, y);
+    expect_same_bits(std::get<0>(made), std::get<0>(expected));
+    expect_same_bits(std::get<1>(made), std::get<1>(expected));
+    expect_same_bits(std::get<2>(made), std::get<2>(expected));
+    expect_same_bits(std::get<3>(made), std::get<3>(expected));
+    expect_same_bits(std::get<4>(made), std::get<4>(expected));
+    EXPECT_EQ(steps_of(f).size(), 5u);
+  }
+  const auto wide = [](Tensor a) { return sum(a * a + a, {.axis = {1}}); };
+  Function f64_sum = wide, i32_sum = wide;
+  const Tensor d = cast(normal({40, 900}), f64), i = cast(normal({40, 900}) * 1000.f, i32);
+  expect_same_bits<double>(f64_sum(d), wide(d));
+  expect_same_bits<std::int32_t>(i32_sum(i), wide(i));
+}
+
+// What the group makes besides is still made, once.
+TEST(Fusion, AReductionLeavesTheRestOfItsGroup) {
+  const auto body = [](Tensor x, Tensor y) {
+    const Tensor error = x - y;
+    return std::tuple{sum(square(error)), error, sum(error)};
+  };
+  const Tensor x = normal({3000}), y = normal({3000}, 2);
+  Function f = body;
+  const auto [a, b, c] = f(x, y);
+  const auto [a0, b0, c0] = body(x, y);
+  expect_same_bits(a, a0);
+  expect_same_bits(b, b0);
+  expect_same_bits(c, c0);
+}
+
+// Gradients of joined steps are those of the eager calls.
+TEST(Fusion, Gradients) {
+  const auto loss = [](Tensor x, Tensor w, Tensor b) {
+    GradientTape tape;
+    tape.watch(w);
+    tape.watch(b);
+    const Tensor value = mean(square(relu(matmul(x, w) + b)));
+    std::vector<Tensor> gradients = tape.gradient(value, std::vector<Tensor>{w, b});
+    gradients.push_back(value);
+    return gradients;
+  };
+  const Tensor x = normal({50, 30}), w = normal({30, 40}, 2), b = normal({40}, 3);
+  Function f = loss;
+  const std::vector<Tensor> made = f(x, w, b), expected = loss(x, w, b);
+  for (std::size_t i = 0; i < 3; ++i) expect_same_bits(made[i], expected[i]);
+}
+
+}  // namespace
+}  // namespace weft
