@@ -225,7 +225,8 @@ struct Mlp {
 // Training: images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps.
 class MlpTraining {
  public:
-  explicit MlpTraining(const Tensors& x, bool traced) : images_(unstack(x[0])), labels_(unstack(x[1])), traced_(traced) {
+  explicit MlpTraining(const Tensors& x, bool traced, std::vector<std::string> without = {})
+      : options_{.without = std::move(without)}, images_(unstack(x[0])), labels_(unstack(x[1])), traced_(traced) {
     for (std::size_t i = 2; i + 2 < x.size(); i += 2) net_.hidden.push_back({own(x[i]), own(x[i + 1])});
     net_.top = {own(x[x.size() - 2]), own(x.back())};
   }
@@ -244,26 +245,29 @@ class MlpTraining {
     adam_.apply(tape.gradient(loss, net_), net_);
     return loss;
   }
+  const FunctionOptions options_;
   std::vector<Tensor> images_, labels_;
   Mlp net_{{}, {Variable(0.f), Variable(0.f)}};
   Adam adam_{{.learning_rate = 1e-3f, .epsilon = 1e-7}};
   std::size_t step_ = 0;
   const bool traced_;
-  Function<Tensor(Tensor, Tensor)> traced_step_ = [this](Tensor images, Tensor labels) { return step_on(images, labels); };
+  Function<Tensor(Tensor, Tensor)> traced_step_{[this](Tensor images, Tensor labels) { return step_on(images, labels); }, options_};
 };
 
-template <bool traced, int threads = 2>
-Workload mlp(const Tensors& x) {
-  return {[training = std::make_shared<MlpTraining>(x, traced)](long count) {
-            if (threads == 1) set_num_threads(1);
-            for (long i = 0; i < count; ++i) bench::keep(training->step());
-          },
-          [x] {
-            MlpTraining training(x, traced);
-            std::vector<float> losses;
-            for (int i = 0; i < 20; ++i) losses.push_back(training.step().item<float>());
-            return std::vector<std::vector<float>>{losses};
-          }};
+// On how many threads, and without which passes over what was traced.
+Op mlp(bool traced, int threads = 2, std::vector<std::string> without = {}) {
+  return [=](const Tensors& x) -> Workload {
+    return {[training = std::make_shared<MlpTraining>(x, traced, without), threads](long count) {
+              if (threads == 1) set_num_threads(1);
+              for (long i = 0; i < count; ++i) bench::keep(training->step());
+            },
+            [=] {
+              MlpTraining training(x, traced, without);
+              std::vector<float> losses;
+              for (int i = 0; i < 20; ++i) losses.push_back(training.step().item<float>());
+              return std::vector<std::vector<float>>{losses};
+            }};
+  };
 }
 
 // 100,000 turns of a loop over two scalars, as one call.
@@ -307,9 +311,15 @@ const std::map<std::string, Op>& ops() {
       {"first_call_of_tree", first_call<tree>},
       {"snapshot_of_list", snapshot_of_list},
       {"snapshot_of_tree", snapshot_of_tree},
-      {"mlp", mlp<false>},
-      {"traced_mlp", mlp<true>},
-      {"traced_mlp_on_1_thread", mlp<true, 1>},
+      {"mlp", mlp(false)},
+      {"traced_mlp", mlp(true)},
+      {"traced_mlp_on_1_thread", mlp(true, 1)},
+      {"traced_mlp_with_all_passes", mlp(true)},
+      {"traced_mlp_without_fold_constants", mlp(true, 2, {"fold_constants"})},
+      {"traced_mlp_without_simplify", mlp(true, 2, {"simplify"})},
+      {"traced_mlp_without_share_equal", mlp(true, 2, {"share_equal"})},
+      {"traced_mlp_without_drop_dead", mlp(true, 2, {"drop_dead"})},
+      {"traced_mlp_without_fuse", mlp(true, 2, {"fuse"})},
       {"while_turns", while_turns},
       {"traced_expression", traced_expression},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},

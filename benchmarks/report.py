@@ -157,6 +157,20 @@ def recording(rows, names):
     yield line("T1", "what the tape adds: the difference of these two", seconds(ours), "", "", "", *(ratio(name) for name in names))
 
 
+def passes(rows):
+    """How much longer a step takes without each pass."""
+    ops = {(case.id, case.name): case.op for case in CASES}
+    times = {ops.get((row["id"], row["case"])): row["ours_ns"] for row in rows if row["id"] == "passes" and row["ours_ns"] is not None}
+    if times.get("traced_mlp_with_all_passes") is None or len(times) < 2:
+        return
+    yield "\n## What the passes are worth\n"
+    yield "A traced step without a pass, in multiples of the step with all of them.\n"
+    yield "| Without | Time |\n|---|---|"
+    for op, time in times.items():
+        if "without" in op:
+            yield f"| {op.removeprefix('traced_mlp_without_')} | {time / times['traced_mlp_with_all_passes']:.3g} |"
+
+
 def losses(rows):
     yield "\n## Rows we lose\n"
     lost = [(entry["ratio"], row, name, entry) for row in rows for name, entry in row["peers"].items() if entry.get("low", 0) > 1]
@@ -218,6 +232,6 @@ def write(root, rows, peers, isa, quick):
                 out.write(plot.ratios([row for row in of_group if row["peers"]], names))
             lines.append(f"![Ours / theirs, {group}]({file})\n")
         lines += group_table(of_group, present)
-    lines += [*targets.table(timed), *sizes(rows), *losses(timed), *doubts(timed)]
+    lines += [*targets.table(timed), *passes(timed), *sizes(rows), *losses(timed), *doubts(timed)]
     with open(f"{root}/docs/benchmarks.md", "w") as out:
         out.write("\n".join(lines) + "\n")

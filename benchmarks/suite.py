@@ -199,6 +199,16 @@ def scaling():
         yield Case("T20", f"traced step of an MLP, {depth} hidden layers of 256, batch 128", "traced_mlp", *mlp(layers, 128))
 
 
+PASSES = ("fold_constants", "simplify", "share_equal", "drop_dead", "fuse")
+
+
+def passes():
+    inputs, limit = mlp(((784, 512), (512, 512), (512, 10)), 32)
+    yield Case("passes", "traced step of an MLP, batch 32, with all passes", "traced_mlp_with_all_passes", inputs, limit)
+    for name in PASSES:
+        yield Case("passes", f"the same without {name}", f"traced_mlp_without_{name}", inputs, limit)
+
+
 def convolutions():
     for size, channels, filters in ((32, 3, 32), (32, 32, 32), (16, 32, 64), (16, 64, 64)):
         x, w, dy = f32(64, size, size, channels), f32(3, 3, channels, filters), f32(64, size, size, filters)
@@ -223,10 +233,10 @@ def start():
     yield Case("T18", "start and end of a program linked with it", "start", (), None)
 
 
-WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, scaling, convolutions, start, elementary)
+WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, scaling, passes, convolutions, start, elementary)
 CASES = [case for workload in WORKLOADS for case in workload()]
 IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk, is no matter of time: see sizes in driver.py
 
 # Geometric means are given for groups, never for all.
 GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "loops": ("T6",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
-          "optimizers": ("T11",), "products": ("T12",), "training": ("T13",), "scaling": ("T20",), "convolutions": ("T14",), "start": ("T18",)}
+          "optimizers": ("T11",), "products": ("T12",), "training": ("T13",), "scaling": ("T20",), "passes": ("passes",), "convolutions": ("T14",), "start": ("T18",)}
