@@ -101,6 +101,7 @@ class Plan {
   struct Step {
     std::vector<std::uint32_t> nodes;  // one, or a pointwise group, perhaps with a call before or behind it
     std::int32_t pointwise = -1;
+    bool joined = false;  // there is such a call
   };
   struct Joined;
   struct Late {

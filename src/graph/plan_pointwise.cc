@@ -83,6 +83,7 @@ void Plan::prepare_pointwise(Step& step) {
   }
   if (made.direct.empty()) join_pairs(group, made);
   step.pointwise = static_cast<std::int32_t>(pointwise_.size());
+  step.joined = group.size() < step.nodes.size();
   pointwise_.push_back(std::move(made));
 }
 

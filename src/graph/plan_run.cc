@@ -182,7 +182,7 @@ void Plan::execute(const Step& step, Frame& frame) const {
   const GraphNode& node = graph_.nodes[step.nodes[0]];
   try {
     if (step.pointwise < 0) run_call(step.nodes[0], frame, {});
-    else if (group_of(step).size() < step.nodes.size()) run_joined(step, frame);
+    else if (step.joined) run_joined(step, frame);
     else run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
   } catch (...) {
     rethrow_in_name_of(*node.op, node.at);
