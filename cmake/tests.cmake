@@ -9,6 +9,7 @@ if(tests)
   add_executable(weft_tests ${tests})
   target_link_libraries(weft_tests PRIVATE weft_flags weft_static GTest::gtest_main nlohmann_json::nlohmann_json)
   target_include_directories(weft_tests PRIVATE src .)  # "core/op.h" and "tests/support.h"
+  target_sources(weft_tests PRIVATE examples/digits/draw.cc examples/digits/hands.cc)
   target_link_options(weft_tests PRIVATE -Wl,--wrap=aligned_alloc)  # so that it can fail: tests/failing_memory.h
   target_compile_definitions(weft_tests PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
@@ -82,6 +83,9 @@ endif()
 weft_script_check(gdb_printers gdb/run.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 weft_script_check(documentation cmake/snippets.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 weft_script_check(add_an_op cmake/add_op.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+if(TARGET digits)
+  weft_script_check(demo digits/run.py $<TARGET_FILE:digits>)
+endif()
 weft_script_check(benchmark_driver cmake/bench_driver.py ${PROJECT_SOURCE_DIR})
 
 # The figures belong to the compiler of Debian 12 and to the build for every day.

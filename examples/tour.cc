@@ -1,4 +1,4 @@
-// A tour of tensors, gradients and state. Run it with ./scripts/demo.
+// A tour of tensors, gradients and state. Run it with ./scripts/demo --tour.
 #include <thread>
 
 #include <weft/weft.h>
