@@ -16,18 +16,26 @@ constexpr std::size_t kStreamChunkLanes = 65536, kStreamTileLanes = 256;  // the
 constexpr std::size_t kPad = 320;                               // keeps slots from competing for the same cache lines
 constexpr std::size_t kFirstLevel = 20480;                     // of the first-level cache, for the tiles of all operands together
 
-enum class Layout : std::uint8_t { kDense, kScalar, kBroadcast };
+constexpr std::size_t kMostRepeated = 256;                     // elements that are kept as lanes often enough for a tile
 
-Layout layout_of(const TileInput& in, const std::int64_t* sizes, int rank) {
-  bool dense = true, scalar = true;
+enum class Layout : std::uint8_t { kDense, kScalar, kRepeated, kBroadcast };
+
+// Repeated: few dense elements, over and over, as a bias for each channel is.
+Layout layout_of(const TileInput& in, const std::int64_t* sizes, int rank, std::size_t& period) {
+  bool dense = true, scalar = true, repeated = true;
   std::int64_t expected = 1;
+  period = 1;
   for (int axis = rank - 1; axis >= 0; --axis) {
     if (sizes[axis] == 1) continue;
+    repeated = repeated && (dense ? in.strides[axis] == expected || in.strides[axis] == 0 : in.strides[axis] == 0);
     dense = dense && in.strides[axis] == expected;
+    if (dense) period *= static_cast<std::size_t>(sizes[axis]);
     scalar = scalar && in.strides[axis] == 0;
     expected *= sizes[axis];
   }
-  return dense ? Layout::kDense : scalar ? Layout::kScalar : Layout::kBroadcast;
+  if (dense) return Layout::kDense;
+  if (scalar) return Layout::kScalar;
+  return repeated && period <= kMostRepeated && in.half == Half::kNo ? Layout::kRepeated : Layout::kBroadcast;
 }
 
 template <class T>
@@ -75,11 +83,14 @@ struct Plan {
   int rank;
   std::size_t total, tile;                // lanes in all, and in a tile
   Layout layout[kMaxTileSlots] = {};      // of the inputs
+  std::size_t period[kMaxTileSlots] = {};  // of those that are repeated
+  bool repeats = false;                    // one is
   bool streams[kMaxTileSlots] = {};       // of the outputs
   std::int8_t scratch[kMaxTileSlots] = {};  // of the slots: which piece of working memory, or -1 for lanes that lie in a tensor
   int pieces = 0;
 
-  std::size_t piece_bytes() const { return (tile * 8 + 63) / 64 * 64 + kPad; }
+  // With repeated elements, twice a tile: it may begin anywhere in them.
+  std::size_t piece_bytes() const { return (tile * (repeats ? 16 : 8) + 63) / 64 * 64 + kPad; }
 };
 
 bool streams(const Plan& plan) { return std::any_of(plan.streams, plan.streams + plan.outputs.size(), [](bool b) { return b; }); }
@@ -106,7 +117,8 @@ void lay_out(Plan& plan) {
     if (plan.scratch[slot] < 0) plan.scratch[slot] = static_cast<std::int8_t>(plan.pieces++);
   };
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
-    plan.layout[i] = layout_of(plan.inputs[i], plan.sizes, plan.rank);
+    plan.layout[i] = layout_of(plan.inputs[i], plan.sizes, plan.rank, plan.period[i]);
+    plan.repeats = plan.repeats || plan.layout[i] == Layout::kRepeated;
     if (plan.layout[i] != Layout::kDense || plan.inputs[i].half != Half::kNo) needs_piece(i);
   }
   bool direct[kMaxTileSlots] = {};
@@ -134,6 +146,14 @@ const void* present(const Plan& plan, std::size_t i, std::size_t start, std::siz
   return piece;
 }
 
+// The elements, over and over.
+void repeat(const TileInput& in, std::size_t period, std::size_t count, char* to) {
+  const std::size_t bytes = count * in.element_size;
+  std::size_t done = period * in.element_size;
+  std::memcpy(to, in.data, done);
+  for (; done < bytes; done *= 2) std::memcpy(to + done, to, std::min(done, bytes - done));
+}
+
 void run_step(const TileStep& step, void** lanes, std::size_t n, void* stored) {
   const void* in[kMaxTileInputs];
   for (std::size_t i = 0; i < step.count; ++i) in[i] = lanes[step.in[i]];
@@ -150,13 +170,18 @@ void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
   for (const TileStep& step : plan.steps)
     if (plan.scratch[step.out] >= 0) lanes[step.out] = piece(step.out);
   // A scalar fills its lanes once.
-  for (std::size_t i = 0; i < plan.inputs.size(); ++i)
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     if (plan.layout[i] == Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, 0, std::min(plan.tile, plan.total), piece(i), stored));
+    if (plan.layout[i] == Layout::kRepeated) repeat(plan.inputs[i], plan.period[i], plan.tile + plan.period[i], piece(i));
+  }
   const std::size_t tiles = (block.cols + plan.tile - 1) / plan.tile;
   for (std::size_t t = 0; t < block.rows * tiles; ++t) {
     const std::size_t from = t % tiles * plan.tile, start = block.begin + t / tiles * block.apart + from, n = std::min(plan.tile, block.cols - from);
-    for (std::size_t i = 0; i < plan.inputs.size(); ++i)
-      if (plan.layout[i] != Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, start, n, plan.scratch[i] < 0 ? nullptr : piece(i), stored));
+    for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+      if (plan.layout[i] == Layout::kScalar) continue;
+      if (plan.layout[i] == Layout::kRepeated) lanes[i] = piece(i) + start % plan.period[i] * plan.inputs[i].element_size;
+      else lanes[i] = const_cast<void*>(present(plan, i, start, n, plan.scratch[i] < 0 ? nullptr : piece(i), stored));
+    }
     const auto place = [&](const TileOutput& out) { return static_cast<char*>(out.data) + start * out.element_size; };
     for (const TileOutput& out : plan.outputs)
       if (plan.scratch[out.slot] < 0) lanes[out.slot] = place(out);
