@@ -69,6 +69,14 @@ TEST(FunctionExplain, PassesHaveFiguresAndCanBeLeftOut) {
               "drop_dead, fuse.");
 }
 
+TEST(FunctionExplain, ReportsAndGraphsGoToStreams) {
+  Function f = [](Tensor x) { return x + 1.f; };
+  f(1.f);
+  std::ostringstream out;
+  out << f.explain() << f.graph();
+  EXPECT_EQ(out.str(), f.explain().str() + f.graph().str());
+}
+
 TEST(FunctionExplain, StepsNameTheirOpsResultsAndLines) {
   Variable w{fill({3, 3}, 0.5f)};
   Function f = [&](Tensor x) {

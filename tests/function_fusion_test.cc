@@ -141,5 +141,28 @@ TEST(Fusion, Gradients) {
   for (std::size_t i = 0; i < 3; ++i) expect_same_bits(made[i], expected[i]);
 }
 
+// The room that a training step needs is hardly more than what is alive at a time.
+TEST(Fusion, TheArenaIsHardlyLargerThanWhatIsAlive) {
+  struct Layer {
+    Variable w, b;
+    Tensor operator()(Tensor x) const { return matmul(x, w) + b; }
+  };
+  const auto layer = [](std::int64_t in, std::int64_t out) { return Layer{Variable(normal({in, out}) * 0.05f), Variable(zeros({out}))}; };
+  for (const std::int64_t batch : {32, 128, 1024}) {
+    std::vector<Layer> net{layer(784, 512), layer(512, 512), layer(512, 10)};
+    Adam adam;
+    Function step = [&](Tensor x, Tensor y) {
+      GradientTape tape;
+      const Tensor loss = mean(sparse_softmax_cross_entropy(y, net[2](relu(net[1](relu(net[0](x)))))));
+      adam.apply(tape.gradient(loss, net), net);
+      return loss;
+    };
+    step(normal({batch, 784}), zeros({batch}, {.dtype = i32}));
+    const FunctionReport::Trace trace = step.explain().traces.at(0);
+    EXPECT_GT(trace.live_bytes, static_cast<std::size_t>(4 * (784 * 512 + 512 * 512))) << "gradients of all weights are alive in the end";
+    EXPECT_LE(static_cast<double>(trace.arena_bytes), 1.1 * static_cast<double>(trace.live_bytes)) << batch;
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,7 @@ struct WEFT_API FunctionReport {
     std::size_t ops = 0;          ///< that are left after the passes
     std::vector<Step> steps;      ///< of the plan that was used last; empty if there is none
     std::size_t arena_bytes = 0;  ///< that a call needs for what does not leave it
+    std::size_t live_bytes = 0;   ///< of it, the most that is in use at a time
     std::uint64_t calls = 0;
     std::uint64_t timed = 0;  ///< calls of that plan that were timed since `profile`
     double milliseconds = 0;  ///< that tracing took
@@ -83,5 +85,8 @@ class WEFT_API FunctionGraph {
  private:
   std::shared_ptr<const detail::FunctionPictures> pictures_;
 };
+
+WEFT_API std::ostream& operator<<(std::ostream& out, const FunctionReport& report);  ///< report.str()
+WEFT_API std::ostream& operator<<(std::ostream& out, const FunctionGraph& graph);    ///< graph.str()
 
 }  // namespace weft::inline v0

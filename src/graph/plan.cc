@@ -275,6 +275,7 @@ void Plan::find_outputs() {
 
 void Plan::lay_out() {
   FreePlaces free;
+  std::size_t alive = 0;
   std::vector<std::vector<ValueId>> dying(steps_.size() + 1);
   for (std::size_t s = 1; s <= steps_.size(); ++s) {
     for (const std::uint32_t n : steps_[s - 1].nodes) {
@@ -285,10 +286,11 @@ void Plan::lay_out() {
         if (ways_[n] == Way::kPointwise && value.place == Place::kNone && value.root == node.first + i && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
         if (value.place != Place::kArena) continue;
         value.at = free.take(room_for(value.spec), arena_);
+        most_alive_ = std::max(most_alive_, alive += room_for(value.spec));
         dying[value.last - (planted(Bug::kReusesTooEarly) && value.spec.dtype == f32)].push_back(node.first + i);
       }
     }
-    for (ValueId id : dying[s]) free.give(values_[id].at, room_for(values_[id].spec));
+    for (ValueId id : dying[s]) free.give(values_[id].at, room_for(values_[id].spec)), alive -= room_for(values_[id].spec);
   }
 }
 

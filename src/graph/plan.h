@@ -59,6 +59,8 @@ class Plan {
   std::vector<StepNote> describe() const;
   std::size_t steps() const { return steps_.size(); }
   std::size_t arena_bytes() const { return arena_; }
+  /// The most that lies in the arena at a time: no order of places could do with less.
+  std::size_t live_bytes() const { return most_alive_; }
 
  private:
   friend class BoundPlan;
@@ -154,7 +156,7 @@ class Plan {
   std::vector<ValueId> dynamic_;
   std::vector<Late> late_;  // the last steps
   const std::size_t replacing_;  // how many outputs replace old values, or could: the last ones
-  std::size_t arena_ = 0;
+  std::size_t arena_ = 0, most_alive_ = 0;
   mutable std::atomic<Frame*> spare_{nullptr};
 };
 

@@ -89,6 +89,7 @@ FunctionReport::Trace report_of(const FunctionTrace& trace) {
   const Runner::Profile profile = trace.runner.profile();
   if (profile.plan == nullptr) return report;
   report.arena_bytes = profile.plan->arena_bytes();
+  report.live_bytes = profile.plan->live_bytes();
   report.timed = profile.calls;
   for (const StepNote& note : profile.plan->describe()) {
     FunctionReport::Step step;
@@ -267,5 +268,8 @@ void FunctionGraph::write(const std::string& path, Location at) const {
   file.flush();
   if (!file) throw IoError("write", format("the file \"{}\" cannot be written; look at the folder, its rights and the space.", path), at);
 }
+
+std::ostream& operator<<(std::ostream& out, const FunctionReport& report) { return out << report.str(); }
+std::ostream& operator<<(std::ostream& out, const FunctionGraph& graph) { return out << graph.str(); }
 
 }  // namespace weft::inline v0
