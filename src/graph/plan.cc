@@ -1,72 +1,17 @@
 #include "graph/plan.h"
 
 #include <algorithm>
-#include <map>
 #include <new>
-#include <set>
 
-#include "base/planted.h"
 
 namespace weft::inline v0 {
 namespace {
 
 constexpr std::uint32_t kBefore = 0;  // inputs and constants are there before the first step, which has number 1
-constexpr std::size_t kLine = 64;
 constexpr std::size_t kMostInGroup = 16;  // its slots, at most three for each call, stay within those of a tile program
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 47;  // of one value: no machine has more, and sums of many still count
 
-// Whole lines, so that no two values share one.
-std::size_t room_for(const Spec& spec) { return (static_cast<std::size_t>(bytes_of(spec)) + kLine - 1) / kLine * kLine; }
-
 bool is_pointwise(const Op& op) { return static_cast<bool>(op.tile) && op.validate == nullptr; }
-
-// Places in the arena that nobody uses.
-class FreePlaces {
- public:
-  // The smallest one that is large enough, of those the first.
-  std::size_t take(std::size_t bytes, std::size_t& end) {
-    if (bytes == 0) return 0;
-    const auto best = by_size_.lower_bound({bytes, 0});
-    if (best == by_size_.end()) {
-      const std::size_t at = end;
-      end += bytes;
-      return at;
-    }
-    const auto [room, at] = *best;
-    remove(by_offset_.find(at));
-    if (room > bytes) add(at + bytes, room - bytes);
-    return at;
-  }
-  void give(std::size_t at, std::size_t bytes) {
-    if (bytes == 0) return;
-    auto next = by_offset_.lower_bound(at);
-    if (next != by_offset_.end() && at + bytes == next->first) {
-      bytes += next->second;
-      next = remove(next);
-    }
-    if (next != by_offset_.begin())
-      if (const auto before = std::prev(next); before->first + before->second == at) {
-        at = before->first;
-        bytes += before->second;
-        remove(before);
-      }
-    add(at, bytes);
-  }
-
- private:
-  using Offsets = std::map<std::size_t, std::size_t>;
-  void add(std::size_t at, std::size_t bytes) {
-    by_offset_.emplace(at, bytes);
-    by_size_.emplace(bytes, at);
-  }
-  Offsets::iterator remove(Offsets::iterator place) {
-    by_size_.erase({place->second, place->first});
-    return by_offset_.erase(place);
-  }
-
-  Offsets by_offset_;
-  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // the same places
-};
 
 }  // namespace
 
@@ -270,27 +215,6 @@ void Plan::find_outputs() {
     const GraphNode& node = graph_.nodes[n];
     for (ValueId id : node.inputs) by_handle_[id] = true;
     for (std::uint32_t i = 0; i < node.count; ++i) by_handle_[node.first + i] = true;
-  }
-}
-
-void Plan::lay_out() {
-  FreePlaces free;
-  std::size_t alive = 0;
-  std::vector<std::vector<ValueId>> dying(steps_.size() + 1);
-  for (std::size_t s = 1; s <= steps_.size(); ++s) {
-    for (const std::uint32_t n : steps_[s - 1].nodes) {
-      const GraphNode& node = graph_.nodes[n];
-      for (std::uint32_t i = 0; i < node.count; ++i) {
-        Value& value = values_[node.first + i];
-        // A small group keeps what it makes inside for itself in the arena, too: it runs without tiles.
-        if (ways_[n] == Way::kPointwise && value.place == Place::kNone && value.root == node.first + i && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
-        if (value.place != Place::kArena) continue;
-        value.at = free.take(room_for(value.spec), arena_);
-        most_alive_ = std::max(most_alive_, alive += room_for(value.spec));
-        dying[value.last - (planted(Bug::kReusesTooEarly) && value.spec.dtype == f32)].push_back(node.first + i);
-      }
-    }
-    for (ValueId id : dying[s]) free.give(values_[id].at, room_for(values_[id].spec)), alive -= room_for(values_[id].spec);
   }
 }
 
