@@ -106,21 +106,18 @@ std::unique_ptr<Optimizer> optimizer_of(const Json& case_) {
 }
 
 // The gradients that the file describes in words.
-std::vector<Grad> gradients_at(const Json& case_, int step, const std::vector<Variable>& variables) {
+std::vector<Grad> gradients_at(const Json& case_, const Tensor& step, const std::vector<Variable>& variables) {
   const auto arange_f32 = [](int n) { return cast(arange(0, n, 1), f32); };
   const std::string text = case_.at("gradients");
-  if (text.starts_with("g1 = cos(arange(3) + 0.7*step)")) {
-    const float t = static_cast<float>(step);
-    return {cos(arange_f32(3) + 0.7f * t), reshape(sin(arange_f32(4) * 1.3f + 0.3f * t) * 0.5f, {2, 2})};
-  }
+  if (text.starts_with("g1 = cos(arange(3) + 0.7*step)"))
+    return {cos(arange_f32(3) + 0.7f * step), reshape(sin(arange_f32(4) * 1.3f + 0.3f * step) * 0.5f, {2, 2})};
   EXPECT_EQ(text, "indexed slices: rows [1, 3, 1] of [4, 2], values reshape(cos(arange(6) + step), [3, 2])");
-  return {IndexedSlices{reshape(cos(arange_f32(6) + static_cast<float>(step)), {3, 2}), Tensor{1, 3, 1}, variables[0].value()}};
+  return {IndexedSlices{reshape(cos(arange_f32(6) + step), {3, 2}), Tensor{1, 3, 1}, variables[0].value()}};
 }
 
 class OptimizerGolden : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(OptimizerGolden, IsKeras) {
-  const Json& case_ = golden()[GetParam()];
+void expect_keras(const Json& case_, bool traced) {
   const std::unique_ptr<Optimizer> optimizer = optimizer_of(case_);
   ASSERT_NE(optimizer, nullptr) << case_.at("optimizer");
   std::vector<Variable> variables;
@@ -129,8 +126,11 @@ TEST_P(OptimizerGolden, IsKeras) {
   const Json& values = case_.at("values_after_step");
   const int last = case_.contains("iterations") ? 30 : 5;
   int compared = 0;
+  const auto apply = [&](Tensor step) { optimizer->apply(gradients_at(case_, step, variables), variables); };
+  Function apply_traced = apply;
   for (int step = 1; step <= last; ++step) {
-    optimizer->apply(gradients_at(case_, step, variables), variables);
+    if (traced) apply_traced(static_cast<float>(step));
+    else apply(static_cast<float>(step));
     const std::string key = std::to_string(step);
     if (!values.contains(key)) continue;
     ++compared;
@@ -146,7 +146,11 @@ TEST_P(OptimizerGolden, IsKeras) {
   if (case_.contains("iterations")) {
     EXPECT_EQ(optimizer->steps(), case_.at("iterations").get<std::int64_t>());
   }
+  EXPECT_EQ(apply_traced.explain().traced, traced ? 1u : 0u);
 }
+
+TEST_P(OptimizerGolden, IsKeras) { expect_keras(golden()[GetParam()], false); }
+TEST_P(OptimizerGolden, IsKerasInATracedStep) { expect_keras(golden()[GetParam()], true); }
 
 std::string case_name(const testing::TestParamInfo<std::size_t>& info) {
   const Json& case_ = golden()[info.param];

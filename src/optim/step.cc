@@ -6,6 +6,7 @@
 #include "core/infer.h"
 #include "optim/book.h"
 #include "state/slot.h"
+#include <weft/control.h>
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/print.h>
@@ -56,12 +57,8 @@ class Optimizer::Run {
   void step() {
     if (options_.loss_scale_factor != 1) each([&](const Tensor& g) { return g / options_.loss_scale_factor; });
     Tensor next = iterations_ + 1;
-    if (accumulate()) {
-      clip();
-      const Tensor before =
-          options_.gradient_accumulation_steps > 1 ? floordiv(iterations_, options_.gradient_accumulation_steps) : iterations_;
-      update({.learning_rate = optimizer_.learning_rate.at(before, at_), .iterations = before});
-    }
+    if (options_.gradient_accumulation_steps == 1) move(iterations_);
+    else accumulate(next);
     if (options_.use_ema) average();
     if (plan_.constrained)
       for (std::size_t i = 0; i < count_; ++i)
@@ -75,17 +72,33 @@ class Optimizer::Run {
     for (Grad& g : gradients_) g = changed(g, f);
   }
 
-  // Whether this call makes a step; its gradients are then the mean of those since the last one.
-  bool accumulate() {
-    const std::int64_t steps = options_.gradient_accumulation_steps;
-    if (steps == 1) return true;
-    const bool complete = (iterations_.item<std::int64_t>(at_) + 1) % steps == 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      Tensor sum = gradients_[i].dense() + sums_[i];
-      if (complete) gradients_[i] = sum / static_cast<double>(steps);
-      sums_[i] = complete ? zeros_like(sums_[i]) : std::move(sum);
-    }
-    return complete;
+  // `before`: the steps so far.
+  void move(const Tensor& before) {
+    clip();
+    update({.learning_rate = optimizer_.learning_rate.at(before, at_), .iterations = before});
+  }
+
+  // Every so many calls a step is made, with the mean of the gradients since the last one. The count of calls has no value while the step is
+  // traced: then both ways become part of the trace, so each starts from what there was.
+  void accumulate(const Tensor& calls) {
+    const std::int64_t every = options_.gradient_accumulation_steps;
+    const std::span<Tensor> values(xs_.data(), xs_.size() + slots_.size() + sums_.size());
+    const std::vector<Tensor> before(values.begin(), values.end());
+    std::vector<Tensor> totals;
+    for (std::size_t i = 0; i < count_; ++i) totals.push_back(gradients_[i].dense() + sums_[i]);
+    const auto complete = [&] {
+      for (std::size_t i = 0; i < count_; ++i) gradients_[i] = totals[i] / static_cast<double>(every);
+      move(floordiv(iterations_, every));
+      for (Tensor& sum : sums_) sum = zeros_like(sum);
+      return std::vector<Tensor>(values.begin(), values.end());
+    };
+    const auto incomplete = [&] {
+      std::copy(before.begin(), before.end(), values.begin());
+      std::copy(totals.begin(), totals.end(), sums_.begin());
+      return std::vector<Tensor>(values.begin(), values.end());
+    };
+    const std::vector<Tensor> after = cond(calls % every == 0, complete, incomplete);
+    std::copy(after.begin(), after.end(), values.begin());
   }
 
   void clip() {
@@ -171,13 +184,16 @@ class Optimizer::Run {
   Tensor& place(std::size_t list, std::size_t i) { return list == 0 ? xs_[i] : slots_[(list - 1) * count_ + i]; }
 
   void average() {
-    const std::int64_t before = iterations_.item<std::int64_t>(at_) / options_.gradient_accumulation_steps;
-    const double keep = before == 0 ? 0 : options_.ema_momentum;
-    const bool overwrite = options_.ema_overwrite_frequency > 0 && (before + 1) % options_.ema_overwrite_frequency == 0;
+    const Tensor before = floordiv(iterations_, options_.gradient_accumulation_steps), first = before == 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      averages_[i] = averages_[i] * keep + xs_[i] * (1 - keep);
-      if (overwrite) xs_[i] = averages_[i];
+      const auto unless_first = [&](double now, double later) { return where(first, Tensor(now, xs_[i].dtype()), Tensor(later, xs_[i].dtype())); };
+      averages_[i] = averages_[i] * unless_first(0, options_.ema_momentum) + xs_[i] * unless_first(1, 1 - options_.ema_momentum);
     }
+    if (options_.ema_overwrite_frequency == 0) return;
+    const std::vector<Tensor> after = cond((before + 1) % options_.ema_overwrite_frequency == 0,
+                                           [&] { return std::vector<Tensor>(averages_.begin(), averages_.end()); },
+                                           [&] { return std::vector<Tensor>(xs_.begin(), xs_.end()); });
+    std::copy(after.begin(), after.end(), xs_.begin());
   }
 
   Optimizer& optimizer_;
