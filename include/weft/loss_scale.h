@@ -23,10 +23,10 @@ class WEFT_API LossScale {
   explicit LossScale(LossScaleOptions options = {}, Location at = Location::here());
 
   Tensor scaled(Tensor loss, Location at = Location::here()) const;  ///< in the dtype of the loss
-  /// A step of `optimizer` with the gradients of the scaled loss, in one transaction. Returns false if it was left out.
-  bool apply(Optimizer& optimizer, const Gradients& gradients, const NamedVariables& variables, Location at = Location::here());
+  /// A step of `optimizer` with the gradients of the scaled loss, in one transaction. Returns a bool scalar: false if it was left out.
+  Tensor apply(Optimizer& optimizer, const Gradients& gradients, const NamedVariables& variables, Location at = Location::here());
   template <class T>
-  bool apply(Optimizer& optimizer, const Gradients& gradients, const T& tree, Location at = Location::here()) {
+  Tensor apply(Optimizer& optimizer, const Gradients& gradients, const T& tree, Location at = Location::here()) {
     return apply(optimizer, gradients, named_variables(tree, Which::kTrainable), at);
   }
 

@@ -1,5 +1,6 @@
 #include <weft/loss_scale.h>
 
+#include <weft/control.h>
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/print.h>
@@ -10,12 +11,13 @@ namespace {
 
 const Tensor& numbers(const Grad& g, Tensor& dense) { return g.sparse() ? g.slices().values : (dense = g.dense()); }
 
-bool finite(const Gradients& gradients) {
+Tensor finite(const Gradients& gradients) {
+  Tensor good = true;
   for (const Grad& g : gradients.values()) {
     Tensor dense;
-    if (g.present() && !static_cast<bool>(all_true(is_finite(numbers(g, dense))))) return false;
+    if (g.present()) good = good & all_true(is_finite(numbers(g, dense)));
   }
-  return true;
+  return good;
 }
 
 Grad divided(const Grad& g, const Tensor& by) {
@@ -40,22 +42,18 @@ Tensor LossScale::scaled(Tensor loss, Location at) const {
   return multiply(std::move(loss), cast(scale.value(at), dtype, at), at);
 }
 
-bool LossScale::apply(Optimizer& optimizer, const Gradients& gradients, const NamedVariables& variables, Location at) {
-  const bool good = finite(gradients);
-  atomically([&] {
+Tensor LossScale::apply(Optimizer& optimizer, const Gradients& gradients, const NamedVariables& variables, Location at) {
+  const Tensor good = finite(gradients);
+  const auto step = [&] {
     const Tensor now = scale.value(at);
-    if (!good) {
-      scale.assign(now / 2, at);
-      good_steps.assign(0, at);
-      return;
-    }
     std::vector<Grad> unscaled;
     for (const Grad& g : gradients.values()) unscaled.push_back(divided(g, now));
     optimizer.apply(gradients.with(std::move(unscaled)), variables, at);
-    const bool grows = good_steps.value(at).item<std::int64_t>() + 1 >= growth_steps_;
-    if (grows) scale.assign(now * 2, at);
-    good_steps.assign(grows ? zeros_like(good_steps.value(at)) : good_steps.value(at) + 1, at);
-  }, {}, at);
+    const Tensor good_now = good_steps.value(at) + 1;
+    cond(good_now >= growth_steps_, [&] { scale.assign(now * 2, at), good_steps.assign(0, at); }, [&] { good_steps.assign(good_now, at); }, at);
+  };
+  const auto leave_out = [&] { scale.assign(scale.value(at) / 2, at), good_steps.assign(0, at); };
+  atomically([&] { cond(good, step, leave_out, at); }, {}, at);
   return good;
 }
 
