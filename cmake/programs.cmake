@@ -20,15 +20,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")  # it is written for those ins
   weft_program(weft_limit Threads::Threads benchmarks/limit.cc benchmarks/protocol.cc)
 endif()
 
-file(GLOB examples CONFIGURE_DEPENDS examples/*.cc)
-foreach(example IN LISTS examples)
-  cmake_path(GET example STEM name)
-  weft_program(${name} weft ${example})
-endforeach()
-# An example that is a folder is a program of that name.
-file(GLOB examples CONFIGURE_DEPENDS examples/*/main.cc)
-foreach(example IN LISTS examples)
-  cmake_path(GET example PARENT_PATH folder)
-  cmake_path(GET folder FILENAME name)
-  weft_program(${name} weft ${folder}/*.cc)
-endforeach()
+# Who tests wants all examples; who builds the library asks for one by name.
+if(WEFT_TESTS)
+  add_subdirectory(examples)
+else()
+  add_subdirectory(examples EXCLUDE_FROM_ALL)
+endif()

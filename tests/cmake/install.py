@@ -5,7 +5,7 @@ usage: install.py CMAKE BUILD_DIR SOURCE_DIR COMPILER VERSION
 
 Installs the build into a folder, moves that folder (an installed tree must not know where it was made), and builds
 tests/cmake/external against it: through find_package with weft::weft and weft::weft_static, and through pkg-config,
-shared and wholly static.
+shared and wholly static. The examples are configured against it as well, and some of them built and run.
 """
 import os
 import shlex
@@ -55,6 +55,13 @@ run(cmake, "-S", external, "-B", f"{work}/build", "-G", "Ninja", f"-DCMAKE_CXX_C
 run(cmake, "--build", f"{work}/build")
 check("find_package, weft::weft", f"{work}/build/with_shared", shared=True)
 check("find_package, weft::weft_static", f"{work}/build/with_static", shared=False)
+
+examples = ("000_1_nested_attribute", "threads")
+run(cmake, "-S", f"{source}/examples", "-B", f"{work}/examples", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_PREFIX_PATH={prefix}")
+run(cmake, "--build", f"{work}/examples", "--target", *examples)
+for example in examples:
+    run(f"{work}/examples/{example}", env={"LD_LIBRARY_PATH": libdir})
+    print(f"ok: examples/{example}")
 
 pkg_path = {"PKG_CONFIG_PATH": f"{libdir}/pkgconfig"}
 found = run("pkg-config", "--modversion", "weft", env=pkg_path).strip()
