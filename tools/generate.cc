@@ -1,4 +1,4 @@
-// Writes what is derived from the op table: the public headers, the functions behind them, and the reference page.
+// Writes what is derived from the op table: the public headers, the functions behind them, the reference page, and the table for those who know TensorFlow.
 //
 //   weft_generate ROOT           rewrites the files that differ
 //   weft_generate --check ROOT   changes nothing; fails and names the files that differ
@@ -253,6 +253,36 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// "sum(x, {axis, keepdims})"
+std::string short_call(const Op& op) {
+  std::string text, options;
+  for (const std::string& name : parameters(op)) text += (text.empty() ? "" : ", ") + name;
+  for (const AttrDef& def : op.attrs)
+    if (!def.required) options += (options.empty() ? "" : ", ") + std::string(def.name);
+  if (!options.empty()) text += (text.empty() ? "{" : ", {") + options + "}";
+  return op.name + ("(" + text + ")");
+}
+
+// A page that is written by hand up to the marker; behind it follows each spelling of TensorFlow, in alphabetical order, with the op that it is.
+std::string translation(const std::string& page) {
+  static constexpr std::string_view kMarker = "<!-- From here on derived from the op table by ./scripts/generate; do not edit. -->\n";
+  const std::size_t at = page.find(kMarker);
+  if (at == std::string::npos) throw InternalError("docs/coming-from-tensorflow.md has lost its marker");
+  std::map<std::string, const Op*> spellings;
+  for (const Family& family : families())
+    for (const Op& op : family.rows) {
+      std::string_view rest = op.tf;
+      while (!rest.empty()) {
+        const std::string_view one = rest.substr(0, rest.find(" | "));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 3));
+        spellings.emplace(one, &op);
+      }
+    }
+  std::string text = page.substr(0, at + kMarker.size()) + "\n| TensorFlow | Weft |\n|---|---|\n";
+  for (const auto& [spelling, op] : spellings) text += "| `" + spelling + "` | [`" + short_call(*op) + "`](ops.md#" + op->name + ") |\n";
+  return text;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -270,6 +300,7 @@ int main(int argc, char** argv) try {
   files[root / "include/weft/ops.h"] = umbrella();
   files[root / "src/ops/generated/names.cc"] = names_source();
   files[root / "docs/ops.md"] = reference();
+  files[root / "docs/coming-from-tensorflow.md"] = translation(read(root / "docs/coming-from-tensorflow.md"));
 
   int stale = 0;
   for (const auto& [path, text] : files) {
