@@ -57,10 +57,12 @@ void expect_same_derivatives(Program f, int order) {
 }
 
 // SEMANTICS 163
+// PAIN 18
 TEST(ControlGradient, OfThirdOrderThroughScan) {
   expect_same_derivatives([](Tensor x) { return scan([](Tensor a, Tensor b) { return a * b * b + sin(b); }, 1.f, x); }, 3);
   expect_same_derivatives([](Tensor x) { return scan([&](Tensor a, Tensor b) { return sin(a) * b + x; }, x, x, {.reverse = true}); }, 3);
 }
+// PAIN 18
 TEST(ControlGradient, OfSecondOrderThroughWhile) {
   expect_same_derivatives([](Tensor x) {
     return std::get<1>(while_loop([](Tensor i, Tensor) { return i < 3; }, [&](Tensor i, Tensor t) { return std::tuple{i + 1, tanh(t * x) + sin(t)}; },

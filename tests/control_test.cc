@@ -154,6 +154,7 @@ TEST(WhileLoop, SwapsAndNests) {
 
 // SEMANTICS 161
 // SEMANTICS 162
+// PAIN 19
 TEST(WhileLoop, FindsTheShapesThatHoldInEveryTurn) {
   Function grows = [](Tensor n, Tensor x) {
     const auto [i, y] = while_loop([&](Tensor turn, Tensor) { return turn < n; },
@@ -214,6 +215,7 @@ TEST(WhileLoop, ATurnThatFailsChangesNothing) {
   EXPECT_EQ(number(seen), 2);
 }
 
+// PAIN 13
 TEST(WhileLoop, DrawsAsEagerly) {
   const auto draw = [](Generator& generator, Tensor n) {
     const auto [i, x] = while_loop([&](Tensor turn, Tensor) { return turn < n; },

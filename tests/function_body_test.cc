@@ -183,6 +183,7 @@ TEST(Function, NegativeZeroIsAnotherNumber) {
 }
 
 // SEMANTICS 138, 139, 141
+// PAIN 1
 TEST(Function, AVariableMadeByTheBodyIsMadeOnce) {
   std::optional<Variable> count;
   Function f{[&](Tensor x) {

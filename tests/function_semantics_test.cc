@@ -53,6 +53,7 @@ TEST(FunctionSemantics, LambdasMembersAndBoundFunctionsAreTraced) {
 }
 
 // SEMANTICS 94
+// PAIN 4
 TEST(FunctionSemantics, ABodyThatMakesVariablesRunsOnce) {
   int runs = 0;
   Function count = [&](Tensor x) {
@@ -129,6 +130,7 @@ TEST(FunctionSemantics, TheMostSpecialTraceIsUsed) {
 }
 
 // SEMANTICS 109
+// PAIN 5
 TEST(FunctionSemantics, TracingAgainAndAgainIsSaidTwiceAtMost) {
   Function f{[](Tensor x, int n) { return x * n; }, {.name = "f", .args = {"x", "n"}}};
   const auto said = [&](const auto& calls) {
@@ -271,6 +273,7 @@ TEST(FunctionSemantics, ArgumentsHaveNamesOfTheirOwn) {
 // --- captures ---
 
 // SEMANTICS 113, 136
+// PAIN 10
 TEST(FunctionSemantics, AFunctionKeepsWhatItUsesAndLeavesNothing) {
   const auto resource = std::make_shared<int>(3);
   std::weak_ptr<Slot> slot, made;

@@ -37,6 +37,7 @@ TEST(Function, OtherVariablesOfTheSameKindAreNoNewTrace) {
 }
 
 // SEMANTICS 93, 95, 97
+// PAIN 5
 TEST(Function, TheBodyRunsOnceForEachKind) {
   int runs = 0;
   Function f = [&](Tensor x, int n, bool flag) {
@@ -112,6 +113,7 @@ TEST(Function, StrictRefusesAFrozenTensorButNoNumber) {
 }
 
 // SEMANTICS 134
+// PAIN 8
 TEST(Function, WhatIsFrozenIsListed) {
   const Tensor table({1.f, 2.f});
   float rate = 0.5f;
@@ -146,6 +148,7 @@ TEST(Function, TreesInAndOut) {
 }
 
 // SEMANTICS 154
+// PAIN 7
 TEST(Function, ATensorOfAReferenceIsReplacedAfterEachCall) {
   Function advance = [](Pair& p) { p.a = p.a + p.b; };
   Pair p{1.f, 10.f};
@@ -195,6 +198,7 @@ TEST(Function, ACapturedVariableThatIsAlsoPassed) {
 }
 
 // SEMANTICS 149
+// PAIN 3
 TEST(Function, AnOptimizerKnowsWhichNetItIsGiven) {
   Adam adam{{.learning_rate = 0.1f}}, reference{{.learning_rate = 0.1f}};
   Function step = [&](Weight& net) { train(adam, net); };
@@ -335,6 +339,7 @@ TEST(Function, ATapeSeesThroughACall) {
 }
 
 // SEMANTICS 155
+// PAIN 12
 TEST(Function, ALeakedSymbolNamesItsLine) {
   Tensor leaked;
   Function f = [&](Tensor x) { leaked = x * 2; return x; };
@@ -351,12 +356,14 @@ TEST(Function, HostControlFlowOnASymbolIsRefused) {
   EXPECT_THROW(f(1.f), TraceError);
 }
 
+// PAIN 13
 TEST(Function, AGeneratorGoesOnWhereItStopped) {
   Generator traced(7), eager(7);
   Function draw = [&] { return traced.normal({3}); };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(draw().to_vector<float>(), eager.normal({3}).to_vector<float>());
 }
 
+// PAIN 6
 TEST(Function, TracesAreForgottenInTheOrderOfTheirUse) {
   int runs = 0;
   Function f{[&](Tensor x, int n) { ++runs; return x * n; }, {.max_traces = 2}};

@@ -18,6 +18,7 @@ using Floats = std::vector<float>;
 
 // Giving a name another value is not assigning: in C++ `var_a = tensor` does not compile (tests/must_not_compile/variable.cc), and a
 // handle that is made anew leaves the Variable alone.
+// PAIN 9
 TEST(SeedUpdates, RebindingAgainstAssigning) {
   Variable var_a{10.f};
   const Variable same = var_a;

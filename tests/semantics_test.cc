@@ -1,6 +1,7 @@
-// Which tests hold which entry of tests/data/semantics.txt. Above a test stands, in a line of its own, the mark of what it holds:
+// Which tests hold which entry of tests/data/semantics.txt and of tests/data/pains.txt. Above a test stands, in a line of its own, the mark of
+// what it holds:
 //
-//   // MARK 45, 46: a remark         with the word of kMark for MARK
+//   // MARK 45, 46: a remark         with the mark of the list for MARK
 //
 // Every entry has a test or a word that says why not, every mark an entry and a test.
 #include <gtest/gtest.h>
@@ -16,21 +17,30 @@
 
 namespace {
 
-const std::string kMark = "SEMANTICS";
-constexpr int kLast = 200;
-
 struct Range {
   int first, last;
 };
-bool any_of(std::initializer_list<Range> ranges, int number) {
-  return std::any_of(ranges.begin(), ranges.end(), [&](Range r) { return r.first <= number && number <= r.last; });
-}
-bool allowed(const std::string& word, int number) {
-  if (word == "no C++ meaning")
-    return any_of({{8, 8}, {19, 19}, {96, 96}, {99, 99}, {102, 102}, {122, 122}, {142, 142}, {164, 166}, {175, 177}}, number);
-  if (word == "with Function") return any_of({{12, 12}, {43, 43}, {92, 169}}, number);
-  return word == "later" && any_of({{74, 78}, {86, 91}, {188, 200}}, number);
-}
+using Ranges = std::vector<Range>;
+
+/// A list of promises. An entry without a test has one of these words.
+struct List {
+  std::string mark, file;
+  int last;
+  std::map<std::string, Ranges> words;
+
+  bool allowed(const std::string& word, int number) const {
+    const auto ranges = words.find(word);
+    return ranges != words.end() &&
+           std::any_of(ranges->second.begin(), ranges->second.end(), [&](Range r) { return r.first <= number && number <= r.last; });
+  }
+};
+
+const List kSemantics{
+    "SEMANTICS", "tests/data/semantics.txt", 200,
+    {{"no C++ meaning", {{8, 8}, {19, 19}, {96, 96}, {99, 99}, {102, 102}, {122, 122}, {142, 142}, {164, 166}, {175, 177}}},
+     {"with Function", {{12, 12}, {43, 43}, {135, 135}}},
+     {"later", {{74, 78}, {86, 91}, {188, 200}}}}};
+const List kPains{"PAIN", "tests/data/pains.txt", 25, {{"no C++ meaning", {{20, 20}}}, {"later", {{17, 17}, {22, 23}}}}};
 
 struct Entry {
   std::string word, meaning;
@@ -38,6 +48,7 @@ struct Entry {
 };
 
 struct Check {
+  const List& list;
   std::map<int, Entry> entries = {};
   std::vector<std::string> wrong = {};
 
@@ -52,24 +63,24 @@ struct Check {
       }
       const int number = std::stoi(part[1]);
       if (!entries.try_emplace(number, Entry{part[2], part[3]}).second) wrong.push_back("entry " + part[1].str() + " is there twice");
-      if (number < 1 || number > kLast) wrong.push_back("entry " + part[1].str() + " is not from 1 to " + std::to_string(kLast));
+      if (number < 1 || number > list.last) wrong.push_back("entry " + part[1].str() + " is not from 1 to " + std::to_string(list.last));
     }
-    for (int number = 1; number <= kLast; ++number)
+    for (int number = 1; number <= list.last; ++number)
       if (!entries.contains(number)) wrong.push_back("entry " + std::to_string(number) + " is missing in the table");
   }
 
   void read_source(const std::string& name, std::istream& source, const std::set<std::string>& registered) {
-    static const std::regex mark("// " + kMark + R"( (\d+(?:, \d+)*)(?:: .*)?)"), test(R"(TEST(?:_F|_P)?\((\w+), (\w+)\).*)"), digits(R"(\d+)");
+    const std::regex mark("// " + list.mark + R"( (\d+(?:, \d+)*)(?:: .*)?)"), test(R"(TEST(?:_F|_P)?\((\w+), (\w+)\).*)"), digits(R"(\d+)");
     std::set<int> pending;
     int number = 0;
     for (std::string line; std::getline(source, line);) {
       const std::string at = name + ":" + std::to_string(++number) + ": ";
       std::smatch part;
       if (std::regex_match(line, part, mark)) {
-        const std::string list = part[1];
-        for (std::sregex_iterator i(list.begin(), list.end(), digits), end; i != end; ++i) pending.insert(std::stoi(i->str()));
-      } else if (line.find(kMark + " ") != std::string::npos) {
-        wrong.push_back(at + "a mark is a line of its own: // " + kMark + " 1, 2: remark");
+        const std::string numbers = part[1];
+        for (std::sregex_iterator i(numbers.begin(), numbers.end(), digits), end; i != end; ++i) pending.insert(std::stoi(i->str()));
+      } else if (line.find(list.mark + " ") != std::string::npos) {
+        wrong.push_back(at + "a mark is a line of its own: // " + list.mark + " 1, 2: remark");
       } else if (std::regex_match(line, part, test)) {
         const std::string title = part[1].str() + "." + part[2].str();
         if (!pending.empty() && !registered.contains(title)) wrong.push_back(at + "there is no test " + title);
@@ -88,7 +99,7 @@ struct Check {
   void compare() {
     for (const auto& [number, entry] : entries) {
       const std::string what = "entry " + std::to_string(number);
-      if (!entry.word.empty() && !allowed(entry.word, number)) wrong.push_back(what + " may not be called \"" + entry.word + "\"");
+      if (!entry.word.empty() && !list.allowed(entry.word, number)) wrong.push_back(what + " may not be called \"" + entry.word + "\"");
       if (entry.word.empty() && entry.tests.empty()) wrong.push_back(what + " has no test");
       if (!entry.word.empty() && !entry.tests.empty()) wrong.push_back(what + " has a test, and the word \"" + entry.word + "\" as well");
     }
@@ -120,11 +131,11 @@ std::set<std::string> registered_tests() {
   return names;
 }
 
-TEST(Semantics, EveryEntryHasTestsOrAWordThatSaysWhyNot) {
+void check_list(const List& list) {
   const std::filesystem::path root = WEFT_SOURCE_DIR;
-  Check check;
-  std::ifstream table(root / "tests/data/semantics.txt");
-  ASSERT_TRUE(table) << "tests/data/semantics.txt cannot be read";
+  Check check{list};
+  std::ifstream table(root / list.file);
+  ASSERT_TRUE(table) << list.file << " cannot be read";
   check.read_table(table);
   std::set<std::filesystem::path> sources;
   for (const char* folder : {"src", "tests"})
@@ -140,26 +151,29 @@ TEST(Semantics, EveryEntryHasTestsOrAWordThatSaysWhyNot) {
   for (const std::string& sentence : check.wrong) ADD_FAILURE() << sentence;
 }
 
+TEST(Semantics, EveryEntryHasTestsOrAWordThatSaysWhyNot) { check_list(kSemantics); }
+TEST(Semantics, EveryPainHasTestsOrAWordThatSaysWhyNot) { check_list(kPains); }
+
 // --- what the check itself finds ---
 
 // A table of all entries that need no test, except for the lines given.
 std::vector<std::string> found(const std::string& lines, const std::string& source) {
   const std::set<std::string> registered = {"Tape.Records"};
   std::string table = lines;
-  for (int number = 1; number <= kLast; ++number)
+  for (int number = 1; number <= kSemantics.last; ++number)
     if (lines.find("\n" + std::to_string(number) + " |") == std::string::npos && number != 13)
-      for (const char* word : {"no C++ meaning", "with Function", "later", ""})
-        if (*word == 0 || allowed(word, number)) {
+      for (const char* word : {"no C++ meaning", "later", ""})
+        if (*word == 0 || kSemantics.allowed(word, number)) {
           table += std::to_string(number) + " | " + word + " | Something.\n";
           break;
         }
   table += "13 | | Something.\n";
-  std::string tested = "// " + kMark + " 13";
-  for (int number = 1; number <= kLast; ++number)
-    if (number != 13 && !allowed("no C++ meaning", number) && !allowed("with Function", number) && !allowed("later", number))
+  std::string tested = "// " + kSemantics.mark + " 13";
+  for (int number = 1; number <= kSemantics.last; ++number)
+    if (number != 13 && !kSemantics.allowed("no C++ meaning", number) && !kSemantics.allowed("later", number))
       if (lines.find("\n" + std::to_string(number) + " |") == std::string::npos) tested += ", " + std::to_string(number);
   std::istringstream in(table.substr(table[0] == '\n')), text(tested + "\nTEST(Tape, Records) {\n}\n" + source);
-  Check check;
+  Check check{kSemantics};
   check.read_table(in);
   check.read_source("x.cc", text, registered);
   check.compare();
@@ -168,7 +182,7 @@ std::vector<std::string> found(const std::string& lines, const std::string& sour
 using Sentences = std::vector<std::string>;
 
 TEST(Semantics, TheCheckFindsWhatIsWrong) {
-  const std::string mark = "// " + kMark;
+  const std::string mark = "// " + kSemantics.mark;
   EXPECT_EQ(found("", ""), Sentences{});
   EXPECT_EQ(found("\n5 | | A promise.\n", ""), Sentences{"entry 5 has no test"});
   EXPECT_EQ(found("\n5 | | A promise.\n", mark + " 5: held\n// by this\nTEST(Tape, Records) {\n"), Sentences{});

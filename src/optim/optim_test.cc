@@ -22,6 +22,7 @@ struct Pair {
 };
 
 // SEMANTICS 178: for any Variable at any time, where Keras refuses those it has not seen first.
+// PAIN 3
 TEST(Optimizer, MakesSlotsOnDemand) {
   Adam adam;
   Variable a{{1.f, 2.f}, {.name = "a"}}, b{3.f, {.name = "b"}};

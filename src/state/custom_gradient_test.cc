@@ -110,6 +110,7 @@ TEST(CustomGradient, ExceptionsPassThroughAndLeaveTheStackClean) {
 }
 
 // SEMANTICS 81
+// PAIN 21
 TEST(CustomGradient, CapturedVariablesReachTheGradientFunction) {
   const Variable w{2.f, {.name = "w"}}, b{5.f, {.name = "b"}}, frozen{1.f, {.trainable = false}};
   const auto f = custom_gradient([&](Tensor x) {
@@ -167,6 +168,7 @@ struct Point {
 };
 
 // SEMANTICS 83
+// PAIN 21
 TEST(CustomGradient, StructuredArgumentsAndValues) {
   const auto f = custom_gradient([](Point p, std::map<std::string, Tensor> more) {
     return std::pair(std::tuple(p.x * p.y, more.at("a") * 2, Tensor(p.n)), [](Tensor du, Tensor dv, Tensor) {

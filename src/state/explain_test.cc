@@ -22,6 +22,7 @@ const std::string kNoFlow = ", through which no gradient flows; use another op, 
 const std::string kRemedy = "; only floating values have gradients, make it a floating Variable, such as Variable{0.f}.";
 
 // SEMANTICS 64, 65: the first call through which no gradient flows is named, with its line.
+// PAIN 14
 TEST(Unconnected, IntegersOnTheWayAreNamed) {
   const Tensor x = 3.7f;
   const Variable w{{1.f, 2.f}, {.name = "w"}};
@@ -85,6 +86,7 @@ TEST(Unconnected, WhatIsCutOffMayBeWatched) {
 }
 
 // The Variable, the op and the remedy.
+// PAIN 14
 TEST(Unconnected, IntegerVariablesAreNamed) {
   const Variable counter{0, {.name = "counter"}}, other{1, {.name = "other"}};
   GradientTape tape({.persistent = true});
@@ -125,6 +127,7 @@ TEST(Unconnected, OfATreeOnlyIntegersOnTheWayAreErrors) {
 }
 
 // Pain 15: why a source is not watched.
+// PAIN 15: why a source is not watched.
 TEST(Unconnected, UnwatchedSourcesSayWhy) {
   const Tensor x = 3.f;
   const Variable w{1.f, {.name = "w"}}, frozen{2.f, {.name = "frozen", .trainable = false}}, unread{3.f, {.name = "unread"}}, late{4.f};
@@ -148,6 +151,7 @@ TEST(Unconnected, UnwatchedSourcesSayWhy) {
 }
 
 // SEMANTICS 62
+// PAIN 15
 TEST(Unconnected, ZerosAndNothingOnRequest) {
   const Variable w{{1.f, 2.f}}, other{{{3.f}}};
   GradientTape tape({.persistent = true});

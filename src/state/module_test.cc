@@ -58,6 +58,7 @@ TEST(Module, TrainableVariablesAlone) {
 }
 
 // SEMANTICS 172
+// PAIN 24
 TEST(Module, ContainersAreLookedInto) {
   struct Holder {
     std::vector<Norm> vector{2};
@@ -106,6 +107,7 @@ TEST(Module, WaysThatLeadBackEnd) {
 }
 
 // SEMANTICS 174
+// PAIN 24
 TEST(Module, WhatIsAddedLaterIsThere) {
   struct Growing {
     std::vector<Norm> layers;

@@ -79,6 +79,7 @@ TEST(Variable, ScattersRefuseWhatDoesNotFit) {
 }
 
 // SEMANTICS 33
+// PAIN 11
 TEST(Variable, SlicesWriteThrough) {
   Variable v{zeros({3, 4}), {.name = "v"}};
   v[0].assign({1, 2, 3, 4});
