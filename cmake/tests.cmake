@@ -11,7 +11,13 @@ if(tests)
   target_include_directories(weft_tests PRIVATE src .)  # "core/op.h" and "tests/support.h"
   target_sources(weft_tests PRIVATE examples/digits/draw.cc examples/digits/hands.cc)
   target_link_options(weft_tests PRIVATE -Wl,--wrap=aligned_alloc)  # so that it can fail: tests/failing_memory.h
-  target_compile_definitions(weft_tests PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  # Only for those that name it: the objects of the others are the same in every clone, and ccache knows them there.
+  foreach(source IN LISTS tests)
+    file(STRINGS ${source} named REGEX "WEFT_SOURCE_DIR" LIMIT_COUNT 1)
+    if(named)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    endif()
+  endforeach()
 
   # One program is cheap to link; a process per test would cost more than the tests. Each shard leaves its results in
   # results/<name>.json, where scripts/test counts them.
