@@ -56,12 +56,13 @@ void expect_same_derivatives(Program f, int order) {
     }
 }
 
-// SEMANTICS 163
+// SEMANTICS 163, 169
 // PAIN 18
 TEST(ControlGradient, OfThirdOrderThroughScan) {
   expect_same_derivatives([](Tensor x) { return scan([](Tensor a, Tensor b) { return a * b * b + sin(b); }, 1.f, x); }, 3);
   expect_same_derivatives([](Tensor x) { return scan([&](Tensor a, Tensor b) { return sin(a) * b + x; }, x, x, {.reverse = true}); }, 3);
 }
+// SEMANTICS 163
 // PAIN 18
 TEST(ControlGradient, OfSecondOrderThroughWhile) {
   expect_same_derivatives([](Tensor x) {
@@ -69,6 +70,7 @@ TEST(ControlGradient, OfSecondOrderThroughWhile) {
                                   std::tuple{0, x}));
   }, 2);
 }
+// SEMANTICS 163, 168, 169
 TEST(ControlGradient, OfThirdOrderThroughBranchesMapAndFold) {
   expect_same_derivatives([](Tensor x) { return cond(sum(x) > 0.f, [&] { return x * x * x * x; }, [&] { return x; }); }, 3);
   expect_same_derivatives([](Tensor x) {
@@ -77,6 +79,7 @@ TEST(ControlGradient, OfThirdOrderThroughBranchesMapAndFold) {
   expect_same_derivatives([](Tensor x) { return fold([](Tensor a, Tensor b) { return a * b + sin(b); }, 1.f, x); }, 3);
 }
 
+// SEMANTICS 163
 TEST(ControlGradient, ReachesVariablesThatBranchesAndTurnsRead) {
   Variable w{2.f}, b{0.5f};
   const auto slopes = [&](Tensor x) {

@@ -79,8 +79,6 @@ TEST(Cond, ABranchThatFailsChangesNothing) {
   EXPECT_EQ(number(f(-1)), 3);
 }
 
-// SEMANTICS 160
-// SEMANTICS 167
 TEST(Cond, RefusesASymbolThatHasLeftItsTrace) {
   Tensor leaked;
   Function f = [&](Tensor x) { return leaked = x > 0.f, x; };
@@ -90,6 +88,7 @@ TEST(Cond, RefusesASymbolThatHasLeftItsTrace) {
   EXPECT_EQ(runs, 0);
 }
 
+// SEMANTICS 160, 167
 TEST(Cond, RefusesWhatDisagrees) {
   Function dtypes = [](Tensor up, Tensor x) { return cond(up, [&] { return x; }, [&] { return cast(x, i32); }); };
   EXPECT_TEXT(TraceError, dtypes(true, kRow),
@@ -175,6 +174,7 @@ TEST(WhileLoop, FindsTheShapesThatHoldInEveryTurn) {
   EXPECT_TEXT(DtypeError, no_bool(1.f), "while_loop: the condition is f32[]; it must be a bool scalar, compare it with something.");
 }
 
+// SEMANTICS 145
 TEST(WhileLoop, CarriesAVariableBesideAValueThatGrows) {
   Variable v{0.f};
   Function f = [&](Tensor n, Tensor x) {

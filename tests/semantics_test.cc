@@ -1,158 +1,58 @@
-// Which tests hold which entry of tests/data/semantics.txt and of tests/data/pains.txt. Above a test stands, in a line of its own, the mark of
-// what it holds:
-//
-//   // MARK 45, 46: a remark         with the mark of the list for MARK
-//
-// Every entry has a test or a word that says why not, every mark an entry and a test.
+// Every promise of tests/data/semantics.txt, and everything of tests/data/pains.txt, is held by tests (tests/promises.h), and
+// docs/semantics.md says by which. WEFT_UPDATE_PAGES=1 writes that page.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cstdlib>
 #include <fstream>
-#include <iostream>
-#include <map>
-#include <regex>
-#include <set>
 #include <sstream>
 
+#include "tests/promises.h"
+
+namespace weft::test {
 namespace {
 
-struct Range {
-  int first, last;
-};
-using Ranges = std::vector<Range>;
+const char* const kPage = WEFT_SOURCE_DIR "/docs/semantics.md";
 
-/// A list of promises. An entry without a test has one of these words.
-struct List {
-  std::string mark, file;
-  int last;
-  std::map<std::string, Ranges> words;
-
-  bool allowed(const std::string& word, int number) const {
-    const auto ranges = words.find(word);
-    return ranges != words.end() &&
-           std::any_of(ranges->second.begin(), ranges->second.end(), [&](Range r) { return r.first <= number && number <= r.last; });
-  }
-};
-
-const List kSemantics{
-    "SEMANTICS", "tests/data/semantics.txt", 200,
-    {{"no C++ meaning", {{8, 8}, {19, 19}, {96, 96}, {99, 99}, {102, 102}, {122, 122}, {142, 142}, {164, 166}, {175, 177}}},
-     {"with Function", {{12, 12}, {43, 43}, {135, 135}}},
-     {"later", {{74, 78}, {86, 91}, {188, 200}}}}};
-const List kPains{"PAIN", "tests/data/pains.txt", 25, {{"no C++ meaning", {{20, 20}}}, {"later", {{17, 17}, {22, 23}}}}};
-
-struct Entry {
-  std::string word, meaning;
-  std::vector<std::string> tests = {};
-};
-
-struct Check {
-  const List& list;
-  std::map<int, Entry> entries = {};
-  std::vector<std::string> wrong = {};
-
-  void read_table(std::istream& table) {
-    static const std::regex form(R"((\d+) \| ([^|]*?) ?\| (.+))");
-    for (std::string line; std::getline(table, line);) {
-      if (line.empty() || line[0] == '#') continue;
-      std::smatch part;
-      if (!std::regex_match(line, part, form)) {
-        wrong.push_back("the table has a line that is not `number | word | meaning`: " + line);
-        continue;
-      }
-      const int number = std::stoi(part[1]);
-      if (!entries.try_emplace(number, Entry{part[2], part[3]}).second) wrong.push_back("entry " + part[1].str() + " is there twice");
-      if (number < 1 || number > list.last) wrong.push_back("entry " + part[1].str() + " is not from 1 to " + std::to_string(list.last));
-    }
-    for (int number = 1; number <= list.last; ++number)
-      if (!entries.contains(number)) wrong.push_back("entry " + std::to_string(number) + " is missing in the table");
-  }
-
-  void read_source(const std::string& name, std::istream& source, const std::set<std::string>& registered) {
-    const std::regex mark("// " + list.mark + R"( (\d+(?:, \d+)*)(?:: .*)?)"), test(R"(TEST(?:_F|_P)?\((\w+), (\w+)\).*)"), digits(R"(\d+)");
-    std::set<int> pending;
-    int number = 0;
-    for (std::string line; std::getline(source, line);) {
-      const std::string at = name + ":" + std::to_string(++number) + ": ";
-      std::smatch part;
-      if (std::regex_match(line, part, mark)) {
-        const std::string numbers = part[1];
-        for (std::sregex_iterator i(numbers.begin(), numbers.end(), digits), end; i != end; ++i) pending.insert(std::stoi(i->str()));
-      } else if (line.find(list.mark + " ") != std::string::npos) {
-        wrong.push_back(at + "a mark is a line of its own: // " + list.mark + " 1, 2: remark");
-      } else if (std::regex_match(line, part, test)) {
-        const std::string title = part[1].str() + "." + part[2].str();
-        if (!pending.empty() && !registered.contains(title)) wrong.push_back(at + "there is no test " + title);
-        for (const int held : pending)
-          if (const auto entry = entries.find(held); entry != entries.end()) entry->second.tests.push_back(title);
-          else wrong.push_back(at + "there is no entry " + std::to_string(held));
-        pending.clear();
-      } else if (!pending.empty() && !line.starts_with("//")) {
-        wrong.push_back(at + "below a mark comes a test");
-        pending.clear();
-      }
-    }
-    if (!pending.empty()) wrong.push_back(name + ": below the last mark comes no test");
-  }
-
-  void compare() {
-    for (const auto& [number, entry] : entries) {
-      const std::string what = "entry " + std::to_string(number);
-      if (!entry.word.empty() && !list.allowed(entry.word, number)) wrong.push_back(what + " may not be called \"" + entry.word + "\"");
-      if (entry.word.empty() && entry.tests.empty()) wrong.push_back(what + " has no test");
-      if (!entry.word.empty() && !entry.tests.empty()) wrong.push_back(what + " has a test, and the word \"" + entry.word + "\" as well");
-    }
-  }
-
-  std::string table() const {
-    std::ostringstream out;
-    for (const auto& [number, entry] : entries) {
-      out << number << " -> " << entry.word;
-      for (std::size_t i = 0; i < entry.tests.size(); ++i) out << (i == 0 ? "" : ", ") << entry.tests[i];
-      out << "\n";
-    }
-    return out.str();
-  }
-};
-
-// Of a parameterised test the part before the slash counts: it is what stands in the source.
-std::set<std::string> registered_tests() {
-  std::set<std::string> names;
-  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
-  for (int s = 0; s < all.total_test_suite_count(); ++s) {
-    const testing::TestSuite& suite = *all.GetTestSuite(s);
-    const std::string prefixed = suite.name(), name = prefixed.substr(prefixed.find('/') + 1);
-    for (int t = 0; t < suite.total_test_count(); ++t) {
-      const std::string test = suite.GetTestInfo(t)->name();
-      names.insert(name + "." + test.substr(0, test.find('/')));
-    }
-  }
-  return names;
+std::string count(const Promises& promises, const std::string& word) {
+  const auto has = [&](const auto& entry) { return entry.second.word == word; };
+  return std::to_string(std::count_if(promises.entries.begin(), promises.entries.end(), has));
 }
 
-void check_list(const List& list) {
-  const std::filesystem::path root = WEFT_SOURCE_DIR;
-  Check check{list};
-  std::ifstream table(root / list.file);
-  ASSERT_TRUE(table) << list.file << " cannot be read";
-  check.read_table(table);
-  std::set<std::filesystem::path> sources;
-  for (const char* folder : {"src", "tests"})
-    for (const auto& file : std::filesystem::recursive_directory_iterator(root / folder))
-      if (file.path().extension() == ".cc") sources.insert(file.path());
-  const std::set<std::string> registered = registered_tests();
-  for (const auto& path : sources) {
-    std::ifstream source(path);
-    check.read_source(path.lexically_relative(root).string(), source, registered);
-  }
-  check.compare();
-  std::cout << check.table();
-  for (const std::string& sentence : check.wrong) ADD_FAILURE() << sentence;
+std::string page() {
+  const Promises semantics = read_promises(kSemantics), pains = read_promises(kPains);
+  std::ostringstream out;
+  out << "# What is promised, and the tests that hold it\n\nThe meaning of tensors, Variables, tapes, functions, modules and optimizers in "
+      << semantics.list.last << " entries, with the numbers that the tests carry. The test suite writes this\npage (`./scripts/generate`) from `"
+      << semantics.list.file << "` and from the marks above the tests. It fails if the page is not current, if an entry has no\n"
+      << "test, or if a test that is named here is gone. " << count(semantics, "") << " of the entries are held by tests, "
+      << count(semantics, "no C++ meaning") << " are about another language (*no C++ meaning*), and what " << count(semantics, "later")
+      << "\nare about is not there yet (*later*). [state.md](state.md) and [functions.md](functions.md) explain the most important ones.\n"
+      << "\n## The entries\n" << semantics.page() << "\n## What has hurt elsewhere\n\nWhat people who program with Variables, tapes and "
+      << "traced functions have run into elsewhere, and what holds here instead.\n" << pains.page();
+  return out.str();
 }
 
-TEST(Semantics, EveryEntryHasTestsOrAWordThatSaysWhyNot) { check_list(kSemantics); }
-TEST(Semantics, EveryPainHasTestsOrAWordThatSaysWhyNot) { check_list(kPains); }
+TEST(Semantics, EveryEntryHasTestsOrAWordThatSaysWhyNot) {
+  for (const std::string& sentence : read_promises(kSemantics).wrong) ADD_FAILURE() << sentence;
+}
+TEST(Semantics, EveryPainHasTestsOrAWordThatSaysWhyNot) {
+  for (const std::string& sentence : read_promises(kPains).wrong) ADD_FAILURE() << sentence;
+}
+
+TEST(Semantics, ThePageIsCurrent) {
+  const std::string now = page();
+  if (std::getenv("WEFT_UPDATE_PAGES") != nullptr) std::ofstream(kPage) << now;
+  std::ostringstream there;
+  there << std::ifstream(kPage).rdbuf();
+  std::istringstream has(there.str()), wants(now);
+  for (std::string a, b;;) {  // the first line that differs says more than two pages
+    const bool more = static_cast<bool>(std::getline(has, a)), wanted = static_cast<bool>(std::getline(wants, b));
+    if (!more && !wanted) break;
+    ASSERT_TRUE(more && wanted && a == b) << "docs/semantics.md is not current; run ./scripts/generate. It says\n  "
+                                          << (more ? a : "nothing") << "\nand should say\n  " << (wanted ? b : "nothing");
+  }
+}
 
 // --- what the check itself finds ---
 
@@ -173,7 +73,7 @@ std::vector<std::string> found(const std::string& lines, const std::string& sour
     if (number != 13 && !kSemantics.allowed("no C++ meaning", number) && !kSemantics.allowed("later", number))
       if (lines.find("\n" + std::to_string(number) + " |") == std::string::npos) tested += ", " + std::to_string(number);
   std::istringstream in(table.substr(table[0] == '\n')), text(tested + "\nTEST(Tape, Records) {\n}\n" + source);
-  Check check{kSemantics};
+  Promises check{kSemantics};
   check.read_table(in);
   check.read_source("x.cc", text, registered);
   check.compare();
@@ -203,3 +103,4 @@ TEST(Semantics, TheCheckFindsWhatIsWrong) {
 }
 
 }  // namespace
+}  // namespace weft::test

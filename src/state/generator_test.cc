@@ -122,6 +122,54 @@ TEST(Generator, TheDefaultOneCanBeSeeded) {
   EXPECT_EQ(default_generator().normal({3}).to_vector<float>(), a.to_vector<float>());
 }
 
+// SEMANTICS 196
+TEST(Generator, IsCapturedAndOrderedAsAVariable) {
+  Generator traced{9}, eager{9};
+  Function inner = [&](Tensor x) { return x + traced.normal({2}); };
+  Function draws = [&](Tensor x) {
+    const Tensor a = traced.uniform({3}), b = inner(x);
+    return concat({a, b, cond(sum(x) > 0, [&] { return traced.normal({2}); }, [&] { return x; }), traced.uniform({1})}, 0);
+  };
+  const auto plainly = [&](const Tensor& x) {
+    const Tensor a = eager.uniform({3}), b = x + eager.normal({2}), c = static_cast<bool>(sum(x) > 0) ? eager.normal({2}) : x;
+    return concat({a, b, c, eager.uniform({1})}, 0).to_vector<float>();
+  };
+  const Tensor up = {1.f, 2.f}, down = {-1.f, -2.f};
+  for (const Tensor& x : {up, down, up}) {
+    EXPECT_EQ(draws(x).to_vector<float>(), plainly(x));
+    traced.bits({5}), eager.bits({5});  // from outside: the next call goes on behind it
+  }
+  const Tensor saved = traced.state;
+  const std::vector<float> next = draws(up).to_vector<float>();
+  draws(down);
+  traced.state.assign(saved);
+  EXPECT_EQ(draws(up).to_vector<float>(), next);
+  Generator elsewhere = Generator::from_state(saved);
+  EXPECT_EQ(elsewhere.uniform({3}).to_vector<float>(), std::vector<float>(next.begin(), next.begin() + 3));
+  EXPECT_EQ(draws.explain().traced, 1u);
+  EXPECT_EQ(draws.explain().traces[0].writes, std::vector<std::string>{"Variable \"generator\""});
+  EXPECT_EQ(variables(traced).size(), 1u);
+  EXPECT_TRUE(trainable_variables(traced).empty());
+}
+
+// SEMANTICS 197
+TEST(Generator, ATraceKeepsTheDefaultOneThatItHasDrawnFrom) {
+  set_seed(1);
+  Function draw = [] { return default_generator().uniform({3}); };
+  draw();
+  set_seed(2);
+  EXPECT_EQ(draw().to_vector<float>(), Generator{2}.uniform({3}).to_vector<float>()) << "set_seed reaches traces";
+  Generator old = default_generator(), same = Generator::from_state(old.state);
+  default_generator() = Generator{3};
+  EXPECT_EQ(draw().to_vector<float>(), same.uniform({3}).to_vector<float>()) << "another generator does not";
+  EXPECT_EQ(default_generator().uniform({3}).to_vector<float>(), Generator{3}.uniform({3}).to_vector<float>());
+  Function later = [] { return default_generator().uniform({3}); };
+  set_seed(4);
+  EXPECT_EQ(later().to_vector<float>(), Generator{4}.uniform({3}).to_vector<float>());
+  EXPECT_EQ(draw().to_vector<float>(), same.uniform({3}).to_vector<float>());
+  EXPECT_EQ(draw.explain().traced, 1u);
+}
+
 TEST(Initializers, HaveTheirSpread) {
   Generator g{1};
   const auto deviation = [](const Tensor& x) { return std::sqrt(mean(square(cast(x, f64))).item<double>()); };

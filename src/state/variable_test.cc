@@ -162,6 +162,23 @@ TEST(Variable, RefusesOtherShapesAndNeverBroadcasts) {
   EXPECT_EQ(v.version(), 1u);
 }
 
+// SEMANTICS 25: in a trace the shape is known when the call runs
+TEST(Variable, AShapeThatValuesDecideIsCheckedInEachCall) {
+  Variable v{{1.f, 2.f}, {.name = "v"}}, calls{0};
+  Function keep = [&](Tensor x, Tensor which) {
+    calls.assign_add(1);
+    v.assign(boolean_mask(x, which));
+  };
+  const Tensor x = {3.f, 4.f, 5.f};
+  keep(x, Tensor{true, false, true});
+  EXPECT_THROW(keep(x, Tensor{true, true, true}), ShapeError);
+  EXPECT_EQ(floats(v), (Floats{3, 5}));
+  EXPECT_EQ(calls.value().item<int>(), 1) << "a refused call changes nothing";
+  keep(x, Tensor{false, true, true});
+  EXPECT_EQ(floats(v), (Floats{4, 5}));
+  EXPECT_EQ(keep.explain().traced, 1u);
+}
+
 // SEMANTICS 24, 27
 TEST(Variable, DeclaredShapesMayChange) {
   Variable v{zeros({2, 3}), {.name = "v", .shape = Shape{kUnknown, 3}}};
