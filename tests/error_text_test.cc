@@ -158,7 +158,7 @@ TEST(ErrorText, OfSymbolicTensors) {
   const Tensor symbol = make_symbolic({f32, {2, kUnknown}}, Location::here());
   EXPECT_TEXT(TraceError, symbol.to_vector<float>(), "to_vector: the value of f32[2,?] is not known while tracing; use ops on it, or cond and while_loop for control flow.");
   EXPECT_TEXT(TraceError, static_cast<bool>(symbol), "bool: a symbolic tensor has no value to branch on; use cond or while_loop.");
-  EXPECT_TEXT(TraceError, exp(symbol), "exp: an input was made while tracing f32[2,?] and has no value outside; return it from the traced function.");
+  EXPECT_TEXT(TraceError, exp(symbol), "exp: an input f32[2,?] was made while tracing and has no value outside; return it from the traced function.");
 }
 
 TEST(ErrorText, OfGradients) {
@@ -177,7 +177,7 @@ TEST(ErrorText, OfGradients) {
   EXPECT_TEXT(ValueError, GradientTape().gradients({}, {x}), "gradient: targets is an empty list; give at least one tensor.");
   EXPECT_TEXT(GradientError, gradient(x, other), "gradient: the target does not depend on source f32[1], which this tape does not watch; call watch on it before computing.");
   EXPECT_TEXT(GradientError, gradient(other, x),
-              "gradient: the target does not depend on source f32[2] through differentiable ops; ask for unconnected = zeros or none if that is meant.");
+              "gradient: the target does not depend on source f32[2] through differentiable ops; ask for {.unconnected = Unconnected::kZeros} or kNone if that is meant.");
   EXPECT_TEXT(ValueError, gradient(x, x, {.output_gradients = {x, x}}), "gradient: 2 output_gradients for 1 targets; give one for each.");
   EXPECT_TEXT(ShapeError, gradient(x, x, {.output_gradients = {other}}), "gradient: output_gradients[0] must be f32[2], the target's spec, but is f32[1].");
   EXPECT_TEXT(DtypeError, gradient(x, x, {.output_gradients = {i}}), "gradient: output_gradients[0] must be f32[2], the target's spec, but is i32[2]; cast it.");

@@ -295,7 +295,7 @@ TEST(Function, HundredThreadsMakeOneTraceAndLoseNothing) {
 
 // --- Functions and tapes ---
 
-// SEMANTICS 148
+// SEMANTICS 145, 148
 TEST(Function, FunctionsCallFunctions) {
   int runs = 0;
   Variable v{1.f};
@@ -342,10 +342,17 @@ TEST(Function, ATapeSeesThroughACall) {
 // PAIN 12
 TEST(Function, ALeakedSymbolNamesItsLine) {
   Tensor leaked;
+  const int line = __LINE__ + 1;
   Function f = [&](Tensor x) { leaked = x * 2; return x; };
   f(1.f);
+  try {
+    leaked + 1;
+    FAIL();
+  } catch (const TraceError& error) {
+    EXPECT_EQ(error.location().line, line) << "the line that made it, not the one that uses it";
+  }
   EXPECT_EQ(message<TraceError>([&] { leaked + 1; }),
-            "add: an input was made while tracing f32[] and has no value outside; return it from the traced function.");
+            "add: an input f32[] was made while tracing and has no value outside; return it from the traced function.");
   Function g = [&](Tensor x) { return x + leaked; };
   EXPECT_EQ(message<TraceError>([&] { g(1.f); }),
             "add: a tensor f32[] of another trace is used; it has no value here, pass it as an argument or return it from the function that made it.");

@@ -120,7 +120,8 @@ TEST(Pains, Pain16_AGradientThatAnAssignmentCutsOffIsAnError) {
     return tape.gradient(y * 2, of);
   };
   Function traced = slope;
-  const std::string text = "gradient: the target does not depend on source f32[] through differentiable ops; ask for unconnected = zeros or none if "
+  const std::string text = "gradient: the target does not depend on source f32[] through differentiable ops; ask for "
+                           "{.unconnected = Unconnected::kZeros} or kNone if "
                            "that is meant.";
   EXPECT_TEXT(GradientError, slope(x, false), text);
   EXPECT_TEXT(GradientError, traced(x, false), text);

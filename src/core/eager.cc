@@ -148,7 +148,8 @@ void apply_eagerly(Call call, Tensors& outputs) {
   const Specs specs = check(call);
   for (const Tensor& input : call.inputs)
     if (input.node()->symbolic)
-      throw TraceError(call.op.name, "an input was made while tracing " + input.spec().str() + " and has no value outside; return it from the traced function.",
+      throw TraceError(call.op.name,
+                       "an input " + input.spec().str() + " was made while tracing and has no value outside; return it from the traced function.",
                        input.node()->made_at());
   validate(call, specs);
   if (call.op.tile) run_pointwise(call, specs, outputs);

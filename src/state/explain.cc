@@ -7,7 +7,7 @@
 namespace weft::inline v0 {
 namespace {
 
-constexpr const char* kIfMeant = "ask for unconnected = zeros or none if that is meant.";
+constexpr const char* kIfMeant = "ask for {.unconnected = Unconnected::kZeros} or kNone if that is meant.";
 
 std::string call_text(const TapeRecord& record) {
   const std::string place = record.at.line > 0 ? " at " + place_text(record.at) : "";

@@ -17,8 +17,9 @@ std::string here(int line) { return "explain_test.cc:" + std::to_string(line); }
 std::string only_through(const std::string& source, const std::string& op, int line) {
   return "gradient: the target depends on source " + source + " only through " + op + " at " + here(line);
 }
-const std::string kIntegers = ", and integers have no gradient; keep the path floating, or ask for unconnected = zeros or none if that is meant.";
-const std::string kNoFlow = ", through which no gradient flows; use another op, or ask for unconnected = zeros or none if that is meant.";
+const std::string kIfMeant = "ask for {.unconnected = Unconnected::kZeros} or kNone if that is meant.";
+const std::string kIntegers = ", and integers have no gradient; keep the path floating, or " + kIfMeant;
+const std::string kNoFlow = ", through which no gradient flows; use another op, or " + kIfMeant;
 const std::string kRemedy = "; only floating values have gradients, make it a floating Variable, such as Variable{0.f}.";
 
 // SEMANTICS 64, 65: the first call through which no gradient flows is named, with its line.
@@ -141,10 +142,10 @@ TEST(Unconnected, UnwatchedSourcesSayWhy) {
             independent + "Variable \"frozen\" f32[], which this tape does not watch, since it is not trainable" + call_watch);
   EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, unread); }),
             independent + "Variable \"unread\" f32[], which was not read while this tape recorded; read it after the tape is made, or ask for "
-                          "unconnected = zeros or none if that is meant.");
+                          "{.unconnected = Unconnected::kZeros} or kNone if that is meant.");
   const Tensor read_now = late;
   EXPECT_EQ(message<GradientError>([&] { tape.gradient(y, late); }),
-            independent + "the Variable made at " + here(line_of_late) + " f32[] through differentiable ops; ask for unconnected = zeros or none if that is meant.");
+            independent + "the Variable made at " + here(line_of_late) + " f32[] through differentiable ops; " + kIfMeant);
   GradientTape told({.watch_accessed_variables = false});
   EXPECT_EQ(message<GradientError>([&] { told.gradient(w * 2, w); }),
             independent + "Variable \"w\" f32[], which this tape does not watch, since it watches only what it is told to" + call_watch);
