@@ -142,7 +142,7 @@ TEST(ErrorText, OfValues) {
   EXPECT_TEXT(ShapeError, x.item<float>(), "item: the tensor is f32[2]; item needs exactly one element, index first.");
   EXPECT_TEXT(DtypeError, x.to_vector<int>(), "to_vector: the tensor is f32[2] and would lose its kind as i32; cast it first.");
   EXPECT_TEXT(ValueError, wide.to_vector<std::uint8_t>(), "to_vector: element 0 is 300 and does not fit u8; ask for a wider type.");
-  EXPECT_TEXT(ValueError, negative_one.item<unsigned>(), "to_vector: element 0 is -1 and does not fit u32; ask for a wider type.");
+  EXPECT_TEXT(ValueError, negative_one.item<unsigned>(), "item: element 0 is -1 and does not fit u32; ask for a wider type.");
   EXPECT_TEXT(DtypeError, x.data<double>(), "data: the tensor is f32[2], not f64; ask for its own type or cast.");
   EXPECT_TEXT(ShapeError, static_cast<bool>(x), "bool: the tensor is f32[2]; only one element can be true or false, reduce it with any_true or all_true.");
   EXPECT_TEXT(ShapeError, Tensor({{1, 2}, {3}}), "tensor: the list is ragged: at depth 1 one row has 2 elements and another 1; nested lists must be rectangular.");
@@ -156,7 +156,9 @@ TEST(ErrorText, OfValues) {
 
 TEST(ErrorText, OfSymbolicTensors) {
   const Tensor symbol = make_symbolic({f32, {2, kUnknown}}, Location::here());
-  EXPECT_TEXT(TraceError, symbol.to_vector<float>(), "to_vector: the value of f32[2,?] is not known while tracing; use ops on it, or cond and while_loop for control flow.");
+  EXPECT_TEXT(TraceError, symbol.to_vector<float>(),
+              "to_vector: the tensor is a symbol f32[2,?] of a trace and has no value; while tracing use ops on it, cond or while_loop, and "
+              "afterwards what the function returned.");
   EXPECT_TEXT(TraceError, static_cast<bool>(symbol), "bool: a symbolic tensor has no value to branch on; use cond or while_loop.");
   EXPECT_TEXT(TraceError, exp(symbol), "exp: an input f32[2,?] was made while tracing and has no value outside; return it from the traced function.");
 }

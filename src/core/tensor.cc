@@ -39,8 +39,8 @@ const Node& require_defined(const Node* node) {
 
 const Node& concrete(const Node* node, const char* what, Location at) {
   if (require_defined(node).symbolic)
-    throw TraceError(what, "the value of " + node->spec.str() +
-                               " is not known while tracing; use ops on it, or cond and while_loop for control flow.", at);
+    throw TraceError(what, "the tensor is a symbol " + node->spec.str() + " of a trace and has no value; while tracing use ops on it, cond or "
+                               "while_loop, and afterwards what the function returned.", at);
   return *node;
 }
 
@@ -223,12 +223,14 @@ const void* Tensor::raw_data(DType dtype, Location at) const {
   return node.data;
 }
 
+namespace {
+
+// `by` is the member that was called: its name is what an error begins with.
 template <Element A>
-std::vector<A> Tensor::to_vector(Location at) const {
-  const Node& node = concrete(node_, "to_vector", at);
+std::vector<A> elements(const Node& node, const char* by, Location at) {
   if (kind_of(node.spec.dtype) > kind_of(dtype_of<A>()))
-    throw DtypeError("to_vector", "the tensor is " + node.spec.str() + " and would lose its kind as " +
-                                      std::string(name_of(dtype_of<A>())) + "; cast it first.", at);
+    throw DtypeError(by, "the tensor is " + node.spec.str() + " and would lose its kind as " + std::string(name_of(dtype_of<A>())) +
+                             "; cast it first.", at);
   const auto count = static_cast<std::size_t>(node.spec.shape.num_elements());
   std::vector<A> result(count);
   with_element(node.spec.dtype, [&](auto* tag) {
@@ -237,12 +239,19 @@ std::vector<A> Tensor::to_vector(Location at) const {
     for (std::size_t i = 0; i < count; ++i) {
       if constexpr (std::integral<T> && std::integral<A> && !std::same_as<T, bool> && !std::same_as<A, bool>)
         if (!std::in_range<A>(from[i]))
-          throw ValueError("to_vector", "element " + std::to_string(i) + " is " + std::to_string(from[i]) +
-                                            " and does not fit " + std::string(name_of(dtype_of<A>())) + "; ask for a wider type.", at);
+          throw ValueError(by, "element " + std::to_string(i) + " is " + std::to_string(from[i]) + " and does not fit " +
+                                   std::string(name_of(dtype_of<A>())) + "; ask for a wider type.", at);
       result[i] = convert<A>(from[i]);
     }
   });
   return result;
+}
+
+}  // namespace
+
+template <Element A>
+std::vector<A> Tensor::to_vector(Location at) const {
+  return elements<A>(concrete(node_, "to_vector", at), "to_vector", at);
 }
 
 template <Element A>
@@ -250,7 +259,7 @@ A Tensor::item(Location at) const {
   const Node& node = concrete(node_, "item", at);
   if (node.spec.shape.num_elements() != 1)
     throw ShapeError("item", "the tensor is " + node.spec.str() + "; item needs exactly one element, index first.", at);
-  return to_vector<A>(at)[0];
+  return elements<A>(node, "item", at)[0];
 }
 
 #define WEFT_ELEMENT(A)                                        \
