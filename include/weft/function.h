@@ -142,7 +142,7 @@ template <class F>
 struct callable {
   static_assert(std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>,
                 "a Function is made from what can be called with one list of types: a lambda without auto, a function, an object with one "
-                "operator(). For anything else name the types, as in Function<Tensor(Tensor)>.");
+                "operator(). Wrap a member function in a lambda. For anything else name the types, as in Function<Tensor(Tensor)>.");
   using type = typename signature_of<F>::type;
 };
 template <HasCallOperator F>

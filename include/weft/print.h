@@ -7,6 +7,7 @@
 // ValueError. Thread-safe; a line is written in one piece.
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,9 +40,19 @@ class WEFT_API FormatArg {
 WEFT_API std::string format_list(std::string_view text, std::span<const FormatArg> args);
 WEFT_API void print_list(std::string_view text, std::span<const FormatArg> args);
 
+namespace detail {
+template <class... A>
+constexpr void check_printable() {
+  static_assert((std::constructible_from<FormatArg, const A&> && ...),
+                "print and format take numbers, text, Tensors, Variables, and what has a str(). For a struct of Variables print "
+                "summary(x), for a container one element after the other.");
+}
+}  // namespace detail
+
 template <class... A>
 std::string format(std::string_view text, const A&... args) {
   if constexpr (sizeof...(A) == 0) return format_list(text, {});
+  else if constexpr (!(std::constructible_from<FormatArg, const A&> && ...)) return detail::check_printable<A...>(), "";
   else {
     const FormatArg list[] = {FormatArg(args)...};
     return format_list(text, list);
@@ -51,6 +62,7 @@ std::string format(std::string_view text, const A&... args) {
 template <class... A>
 void print(std::string_view text, const A&... args) {
   if constexpr (sizeof...(A) == 0) print_list(text, {});
+  else if constexpr (!(std::constructible_from<FormatArg, const A&> && ...)) detail::check_printable<A...>();
   else {
     const FormatArg list[] = {FormatArg(args)...};
     print_list(text, list);

@@ -46,7 +46,8 @@ class WEFT_API Generator {
   WEFT_FIELDS(state)
 };
 
-/// The generator that is used where none is given. Starts from entropy.
+/// The generator that is used where none is given. Starts from entropy. Assigning another one to it, while nobody draws, leaves traces
+/// that have drawn from it with the old one; set_seed reaches them.
 WEFT_API Generator& default_generator();
 /// Resets the default generator.
 WEFT_API void set_seed(std::int64_t seed, Location at = Location::here());

@@ -97,12 +97,14 @@ class WEFT_API Tensor {
 
   Tensor(const Tensor& other) noexcept;
   Tensor(Tensor&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
-  Tensor& operator=(const Tensor& other) noexcept;
-  Tensor& operator=(Tensor&& other) noexcept {
+  Tensor& operator=(const Tensor& other) & noexcept;
+  Tensor& operator=(Tensor&& other) & noexcept {
     Tensor taken(std::move(other));  // the old value goes with `taken`, not on in `other`
     std::swap(node_, taken.node_);
     return *this;
   }
+  template <class T, class a_part_of_a_Tensor_is_a_value_hold_state_in_a_Variable = void>
+  void operator=(T&&) && = delete;  // x[i] = y would change nothing: a Tensor is a value; hold state in a Variable and write v[i].assign(y)
   ~Tensor() {
     if (node_ != nullptr) release();  // most handles that end have been moved from
   }

@@ -62,6 +62,15 @@ class WEFT_API VariableSlice {
   Variable& assign_sub(std::initializer_list<Nested> x, Location at = Location::here()) &&;
   std::string str() const { return value().str(); }
 
+  VariableSlice(VariableSlice&&) = default;
+  VariableSlice& operator=(VariableSlice&&) = delete;  // to change a part of a Variable write v[i].assign(x)
+  template <class T, class to_change_a_part_of_a_Variable_write_v_i_assign_x = void>
+  void operator=(T&&) = delete;                        // to change a part of a Variable write v[i].assign(x)
+  template <class T, class to_change_a_part_of_a_Variable_write_v_i_assign_add_x = void>
+  void operator+=(T&&) = delete;                       // to change a part of a Variable write v[i].assign_add(x)
+  template <class T, class to_change_a_part_of_a_Variable_write_v_i_assign_sub_x = void>
+  void operator-=(T&&) = delete;                       // to change a part of a Variable write v[i].assign_sub(x)
+
  private:
   friend class Variable;
   VariableSlice(Variable& of, std::span<const Index> at, Location where);
@@ -76,6 +85,7 @@ class WEFT_API Variable {
  public:
   static constexpr bool reads_as_tensor = true;
 
+  Variable() = delete;  // a Variable has a value from the beginning, as in Variable v{0.f}; std::optional holds one that comes later
   /// Variable{3} is a scalar, Variable{{1.f, 2.f}} a vector, Variable{tensor} takes the tensor's Spec. Throws DtypeError, ShapeError for
   /// an initial value that does not fit the options.
   template <Scalar A>
@@ -95,6 +105,14 @@ class WEFT_API Variable {
     requires(!std::same_as<std::remove_cvref_t<T>, Variable>)
   Variable& operator=(T&&) = delete;               // to change the value of a Variable write v.assign(x)
   Variable& operator=(std::initializer_list<Nested>) = delete;  // to change the value of a Variable write v.assign(x)
+  template <class T, class to_change_the_value_of_a_Variable_write_v_assign_add_x = void>
+  void operator+=(T&&) = delete;                   // to change the value of a Variable write v.assign_add(x)
+  template <class T, class to_change_the_value_of_a_Variable_write_v_assign_sub_x = void>
+  void operator-=(T&&) = delete;                   // to change the value of a Variable write v.assign_sub(x)
+  template <class T, class to_change_the_value_of_a_Variable_write_v_assign_v_times_x = void>
+  void operator*=(T&&) = delete;                   // to change the value of a Variable write v.assign(v * x)
+  template <class T, class to_change_the_value_of_a_Variable_write_v_assign_v_by_x = void>
+  void operator/=(T&&) = delete;                   // to change the value of a Variable write v.assign(v / x)
   ~Variable() = default;
 
   /// What this thread sees: in a transaction its own last write or the snapshot, otherwise the published value.

@@ -1,6 +1,10 @@
 // Everything Weft offers.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Weft needs C++20: compile with -std=c++20."
+#else
+
 #include <weft/axes.h>
 #include <weft/concrete.h>
 #include <weft/control.h>
@@ -28,3 +32,5 @@
 #include <weft/update.h>
 #include <weft/variable.h>
 #include <weft/walk.h>
+
+#endif

@@ -204,7 +204,7 @@ Tensor Tensor::from_memory(void* data, Spec spec, std::function<void()> release,
 Tensor::Tensor(const Tensor& other) noexcept : node_(other.node_) {
   if (node_ != nullptr) node_->count.fetch_add(1, std::memory_order_relaxed);
 }
-Tensor& Tensor::operator=(const Tensor& other) noexcept { return *this = Tensor(other); }
+Tensor& Tensor::operator=(const Tensor& other) & noexcept { return *this = Tensor(other); }
 // Who has the only handle needs no atomic change: nobody else can make a second one.
 void Tensor::release() noexcept {
   if (node_->count.load(std::memory_order_acquire) == 1 || node_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;

@@ -21,6 +21,16 @@ void refused() {
   t.assign(t);
 #endif
 
+// EXPECT(assign_a_part): a Tensor is a value; hold state in a Variable and write v[i].assign(y)
+#ifdef CASE_assign_a_part
+  t[0] = 2.f;
+#endif
+
+// EXPECT(assign_a_slice): a Tensor is a value; hold state in a Variable and write v[i].assign(y)
+#ifdef CASE_assign_a_slice
+  t(0, 1) = t;
+#endif
+
 // EXPECT(text): const char
 #ifdef CASE_text
   Tensor x = "abc";

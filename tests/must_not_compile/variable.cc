@@ -29,6 +29,41 @@ void refused() {
   a = b;
 #endif
 
+// EXPECT(add_to): to change the value of a Variable write v.assign_add(x)
+#ifdef CASE_add_to
+  a += 1.f;
+#endif
+
+// EXPECT(subtract_from): to change the value of a Variable write v.assign_sub(x)
+#ifdef CASE_subtract_from
+  a -= t;
+#endif
+
+// EXPECT(multiply_by): to change the value of a Variable write v.assign(v * x)
+#ifdef CASE_multiply_by
+  a *= 2;
+#endif
+
+// EXPECT(assign_a_part): to change a part of a Variable write v[i].assign(x)
+#ifdef CASE_assign_a_part
+  a[0] = 1.f;
+#endif
+
+// EXPECT(assign_a_part_of_another): to change a part of a Variable write v[i].assign(x)
+#ifdef CASE_assign_a_part_of_another
+  a[0] = b[0];
+#endif
+
+// EXPECT(add_to_a_part): to change a part of a Variable write v[i].assign_add(x)
+#ifdef CASE_add_to_a_part
+  a(0, 1) += t;
+#endif
+
+// EXPECT(without_a_value): a Variable has a value from the beginning, as in Variable v{0.f}
+#ifdef CASE_without_a_value
+  struct { Variable inside; } net;
+#endif
+
 // EXPECT(implicit): conversion
 #ifdef CASE_implicit
   Variable c = t;
