@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include <weft/forward.h>
 #include <weft/ops.h>
 #include <weft/tape.h>
 
@@ -249,6 +250,37 @@ GradientReport check_second_order(const Op& op, const Arguments& arguments, cons
       }
     compare(report, flat(second), direction, weights, change, "second order, direction " + std::to_string(k));
   }
+  return report;
+}
+
+GradientReport check_forward(const Op& op, const Arguments& arguments, std::uint64_t seed) {
+  GradientReport report;
+  Numbers64 numbers(seed_of(op.name) + seed + 7);
+  const std::vector<Tensor> sources = floating(arguments.inputs), seeds = seeds_for(run(op, arguments), seed);
+  const std::vector<Tensor> gradients = gradients_of(op, arguments, seeds);
+  std::vector<Tensor> tangents;
+  for (const Tensor& x : sources) {
+    Numbers direction(static_cast<std::size_t>(x.size()));
+    for (double& e : direction) e = numbers.uniform(-1, 1);
+    tangents.push_back(with_values(x.spec(), direction));
+  }
+  const auto check = [&](const std::vector<Source>& moving, const std::vector<Tensor>& along, const Numbers& gradient, const std::string& which) {
+    ForwardAccumulator forward(moving, along);
+    const std::vector<Tensor> ys = floating(run(op, arguments)), dys = forward.jvp(ys, {.unconnected = Unconnected::kZeros});
+    ++report.comparisons;
+    for (std::size_t i = 0; i < ys.size(); ++i)
+      if (dys[i].spec() != ys[i].spec()) report.failure = which + ": the tangent of " + ys[i].spec().str() + " is " + dys[i].spec().str();
+    if (!report.failure.empty()) return;
+    const Product ahead = dot(flat(seeds), flat(dys)), back = dot(gradient, flat(along));
+    if (!(std::abs(ahead.sum - back.sum) <= 1e-10 * std::max(1.0, std::max(ahead.magnitude, back.magnitude)))) {
+      char text[160];
+      std::snprintf(text, sizeof text, "%s: forward it is %.17g, backward %.17g", which.c_str(), ahead.sum, back.sum);
+      report.failure = text;
+    }
+  };
+  check({sources.begin(), sources.end()}, tangents, flat(gradients), "all");
+  for (std::size_t i = 0; i < sources.size() && report.failure.empty(); ++i)
+    check({sources[i]}, {tangents[i]}, flat({&gradients[i], 1}), "floating input " + std::to_string(i));
   return report;
 }
 

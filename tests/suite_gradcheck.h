@@ -23,6 +23,10 @@ GradientReport check_first_order(const Op& op, const Arguments& arguments, const
 /// The same for the gradient as a function of the inputs and of the incoming gradient, in random directions.
 GradientReport check_second_order(const Op& op, const Arguments& arguments, const std::vector<bool>& symmetric, std::uint64_t seed);
 
+/// Compares tangents with the tape, in f64: what weighs the outputs' tangents weighs the inputs' tangents by its gradient. All inputs move, then
+/// each alone. Both come from the row's gradient, so the error allowed is that of rounding.
+GradientReport check_forward(const Op& op, const Arguments& arguments, std::uint64_t seed);
+
 std::vector<bool> symmetric_inputs(const Sample& sample);
 
 /// Incoming gradients for the floating outputs, then the gradients of the floating inputs in order, zeros where nothing flows.

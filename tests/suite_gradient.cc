@@ -55,6 +55,12 @@ TEST_P(Gradient2, AgreesWithDifferences) {
   for_each_call([&](std::size_t s, const Arguments& a) { expect(check_second_order(op(), a, symmetric_inputs(samples()[s]), s), s, a); });
 }
 
+class ForwardMode : public GradientSuite {};
+// SEMANTICS 86: of every row
+TEST_P(ForwardMode, AgreesWithTheTape) {
+  for_each_call([&](std::size_t s, const Arguments& a) { expect(check_forward(op(), a, s), s, a); });
+}
+
 class GradientDtypes : public GradientSuite {
  protected:
   // The same values and seeds in f64. Each op of the gradient rounds, so the error allowed is a few roundings of the largest
@@ -156,6 +162,7 @@ TEST_P(GradientParts, AgreeWithTheWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, GradientParts, testing::ValuesIn(all_rows()), row_name);
+INSTANTIATE_TEST_SUITE_P(Rows, ForwardMode, testing::ValuesIn(all_rows()), row_name);
 INSTANTIATE_TEST_SUITE_P(Rows, Gradient1, testing::ValuesIn(all_rows()), row_name);
 INSTANTIATE_TEST_SUITE_P(Rows, Gradient2, testing::ValuesIn(all_rows()), row_name);
 INSTANTIATE_TEST_SUITE_P(Rows, GradientDtypes, testing::ValuesIn(all_rows()), row_name);

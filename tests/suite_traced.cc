@@ -5,6 +5,7 @@
 #include "graph/run.h"
 #include "graph/tracer.h"
 #include "tests/suite_rows.h"
+#include <weft/forward.h>
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/tape.h>
@@ -113,6 +114,23 @@ Program with_gradients(Program call) {
   };
 }
 
+// Every floating input moves along what is made from it.
+Program with_tangents(Program call) {
+  return [call](std::vector<Tensor> inputs) {
+    std::vector<Source> primals;
+    std::vector<Tensor> tangents;
+    for (const Tensor& x : inputs)
+      if (is_floating(x.dtype())) primals.emplace_back(x), tangents.push_back(abs(x) + 1);
+    if (primals.empty()) return call(inputs);
+    ForwardAccumulator forward(primals, tangents);
+    std::vector<Tensor> outputs = call(inputs);
+    const std::size_t count = outputs.size();
+    for (std::size_t i = 0; i < count; ++i)
+      if (is_floating(outputs[i].dtype())) outputs.push_back(forward.jvp(outputs[i], {.unconnected = Unconnected::kZeros}));
+    return outputs;
+  };
+}
+
 TEST_P(Traced, GivesTheSameBits) {
   for (std::size_t s = 0; s < samples().size(); ++s)
     for (const DType dtype : dtypes_of(op())) {
@@ -127,6 +145,7 @@ TEST_P(Traced, GivesTheSameBits) {
       }
       if (op().differentiable()) {
         EXPECT_EQ(difference_when_traced(with_gradients(call(*arguments)), inputs), "") << case_name(op(), s, dtype) << "gradients";
+        EXPECT_EQ(difference_when_traced(with_tangents(call(*arguments)), inputs), "") << case_name(op(), s, dtype) << "tangents";
       }
       counted();
     }

@@ -11,6 +11,7 @@
 #include <weft/custom_gradient.h>
 #include <weft/dtype.h>
 #include <weft/error.h>
+#include <weft/forward.h>
 #include <weft/function.h>
 #include <weft/gradient.h>
 #include <weft/index.h>

@@ -8,6 +8,7 @@ namespace {
 
 // Initial-exec: an access is one instruction instead of a call, and the pointer fits the space reserved for late-loaded libraries.
 __attribute__((tls_model("initial-exec"))) thread_local Interpreter* stack_top = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local int scopes = 0;  // in which an interpreter is the top that others may link to
 
 std::string argument(const Call& call, std::size_t i) {
   const OpArgs args{call.op, call.attrs, call.at};
@@ -234,7 +235,7 @@ void Interpreter::delete_retired() {
 void Interpreter::install() {
   static thread_local EndOfThread end_of_thread;
   static_cast<void>(end_of_thread);
-  delete_retired();
+  if (scopes == 0) delete_retired();
   below_ = stack_top;
   stack_top = this;
   installed_ = true;
@@ -271,8 +272,14 @@ Tensor Interpreter::read(std::uint64_t slot, const Variable& variable, Tensor va
   return below_ == nullptr ? value : below_->read(slot, variable, std::move(value), at);
 }
 
-Interpreter::Scope::Scope(Interpreter* interpreter) : before_(stack_top) { stack_top = interpreter; }
-Interpreter::Scope::~Scope() { stack_top = before_; }
+Interpreter::Scope::Scope(Interpreter* interpreter) : before_(stack_top) {
+  stack_top = interpreter;
+  ++scopes;
+}
+Interpreter::Scope::~Scope() {
+  stack_top = before_;
+  --scopes;
+}
 
 void apply(Call call, Tensors& outputs) {
   try {

@@ -1,6 +1,8 @@
 // Regions: graphs that a call runs as a part of it. A branch, the body of a loop, a Function that a tape has recorded as one call.
 #pragma once
 
+#include <exception>
+
 #include "graph/run.h"
 
 namespace weft::inline v0 {
@@ -9,6 +11,10 @@ namespace weft::inline v0 {
 ///
 /// forward:  xs -> ys, saved
 /// backward: xs, saved, dys (of the floating ys) -> gradients
+///
+/// Or, how its tangents are, for the inputs that move:
+///
+/// forward:  xs, tangents of those that move -> ys, tangents of those that move then
 struct Derived {
   struct Gradient {  // of an input: at this output of `backward`, if not -1; if sparse, `indices` is the output of its rows' numbers
     std::int32_t at = -1, indices = -1;
@@ -16,7 +22,8 @@ struct Derived {
   std::shared_ptr<const Runner> forward, backward;
   std::size_t results = 0;         // how many ys
   std::vector<bool> floating;      // which of them
-  std::vector<Gradient> gradients;  // one for each x
+  std::vector<Gradient> gradients;  // one for each x; or, of tangents, for each y, behind the results of `forward`
+  std::vector<std::exception_ptr> errors{};  // of tangents that cannot be computed; empty: all can
 };
 
 /// The graphs of one call and how they are used.

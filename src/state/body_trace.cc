@@ -1,7 +1,7 @@
 #include "state/body_trace.h"
 
 #include "graph/passes.h"
-#include "state/recorder.h"
+#include "state/follower.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/variable.h>
@@ -11,7 +11,7 @@ namespace {
 
 bool is_taped(const Interpreter* top) {
   for (; top != nullptr; top = top->below())
-    if (const auto* const tape = dynamic_cast<const TapeRecorder*>(top); tape != nullptr && tape->recording()) return true;
+    if (const auto* const tape = dynamic_cast<const Follower*>(top); tape != nullptr && tape->recording()) return true;
   return false;
 }
 
@@ -54,7 +54,7 @@ Tensor BodyTracing::BodyTracer::read(std::uint64_t, const Variable& variable, Te
 bool BodyTracing::watched_around(const Variable& variable) const {
   if (!is_floating(variable.dtype())) return false;
   for (const Interpreter* each = tracer_.installed() ? tracer_.below() : Interpreter::top(); each != nullptr; each = each->below())
-    if (const auto* const tape = dynamic_cast<const TapeRecorder*>(each); tape != nullptr && tape->watches(variable.slot()->id, variable.trainable())) return true;
+    if (const auto* const tape = dynamic_cast<const Follower*>(each); tape != nullptr && tape->watches(variable.slot()->id, variable.trainable())) return true;
   return false;
 }
 

@@ -9,16 +9,16 @@
 namespace weft::inline v0 {
 namespace {
 
-// The tapes that record on this thread now.
-std::vector<TapeRecorder*> active_tapes() {
-  std::vector<TapeRecorder*> result;
+// The tapes and accumulators that record on this thread now.
+std::vector<Follower*> active_tapes() {
+  std::vector<Follower*> result;
   for (Interpreter* at = Interpreter::top(); at != nullptr; at = at->below())
-    if (auto* tape = dynamic_cast<TapeRecorder*>(at); tape != nullptr && tape->recording()) result.push_back(tape);
+    if (auto* tape = dynamic_cast<Follower*>(at); tape != nullptr && tape->recording()) result.push_back(tape);
   return result;
 }
 
-bool followed(std::span<TapeRecorder* const> tapes, const Tensor& x) {
-  for (const TapeRecorder* tape : tapes)
+bool followed(std::span<Follower* const> tapes, const Tensor& x) {
+  for (const Follower* tape : tapes)
     if (tape->follows(x)) return true;
   return false;
 }
@@ -34,7 +34,7 @@ struct FirstRead {
 // ops, but still which Variables are read.
 class Observer final : public Interpreter {
  public:
-  Observer(std::span<TapeRecorder* const> tapes, bool aside) : tapes_(tapes), aside_(aside) { install(); }
+  Observer(std::span<Follower* const> tapes, bool aside) : tapes_(tapes), aside_(aside) { install(); }
   ~Observer() override { remove(); }
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
@@ -66,7 +66,7 @@ class Observer final : public Interpreter {
   std::vector<Tensor> used;  // values that one of the tapes follows
 
  private:
-  std::span<TapeRecorder* const> tapes_;
+  std::span<Follower* const> tapes_;
   bool aside_;
 };
 
@@ -90,18 +90,21 @@ class Replay final : public Interpreter {
 };
 
 // Makes one call of all that happened: what goes out has Nodes of its own, which came from `inputs` on the way that `gradient` goes back.
-std::vector<Tensor> recorded_as_one(const Op& name, std::span<TapeRecorder* const> tapes, std::span<const Tensor> inputs,
-                                    std::vector<Tensor> outputs, GradientFn gradient, Location at) {
+// Accumulators are told `forward` instead, if it is given.
+std::vector<Tensor> recorded_as_one(const Op& name, std::span<Follower* const> tapes, std::span<const Tensor> inputs,
+                                    std::vector<Tensor> outputs, GradientFn gradient, Location at,
+                                    const std::shared_ptr<const GradientFn>& forward = nullptr) {
   {
     const Observer aside(tapes, true);
     for (Tensor& output : outputs)
       if (output.defined()) output = identity(std::move(output), at);
   }
   const auto shared = std::make_shared<const GradientFn>(std::move(gradient));
-  for (TapeRecorder* tape : tapes)
+  // From below: what an accumulator computes from the outputs is seen by those below it, which must know them then.
+  for (std::size_t i = tapes.size(); i-- > 0;)
     for (const Tensor& input : inputs)
-      if (tape->follows(input)) {
-        tape->record_custom(name, at, inputs, outputs, shared);
+      if (tapes[i]->follows(input)) {
+        tapes[i]->record_custom(name, at, inputs, outputs, tapes[i]->goes_forward() && forward != nullptr ? forward : shared);
         break;
       }
   return outputs;
@@ -135,7 +138,7 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
       result = f();
       reads = std::move(observer.reads);
     }
-    const std::vector<TapeRecorder*> tapes = active_tapes();
+    const std::vector<Follower*> tapes = active_tapes();
     std::vector<Tensor> everything = inputs;
     std::vector<Variable> variables;
     for (const FirstRead& read : reads) {
@@ -175,7 +178,7 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
 std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, TensorsFn f, Location at) {
   static const Op name{.name = "recompute_grad", .doc = ""};
   tell_trace();
-  const std::vector<TapeRecorder*> tapes = active_tapes();
+  const std::vector<Follower*> tapes = active_tapes();
   if (tapes.empty()) return f(inputs);
   return detail::with_memory(name.name, at, [&] {
     std::vector<FirstRead> reads;
@@ -214,7 +217,11 @@ std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, T
         if (xs[i].defined() && is_floating(xs[i].dtype())) grads[i] = found[next++];
       return grads;
     };
-    return recorded_as_one(name, tapes, everything, std::move(outputs), std::move(gradient), at);
+    GradientFn refuse = [at](std::span<const Tensor>, std::span<const Tensor>, std::span<const Grad>) -> std::vector<Grad> {
+      throw GradientError("recompute_grad", "forward mode does not go through a function that is computed again; leave recompute_grad out there: "
+                                            "an accumulator keeps nothing of the function anyway.", at);
+    };
+    return recorded_as_one(name, tapes, everything, std::move(outputs), std::move(gradient), at, std::make_shared<const GradientFn>(std::move(refuse)));
   });
 }
 

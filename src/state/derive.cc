@@ -3,25 +3,11 @@
 #include "graph/passes.h"
 #include "graph/split.h"
 #include "graph/tracer.h"
+#include "state/forward_recorder.h"
+#include "state/installed.h"
 #include "state/recorder.h"
 
 namespace weft::inline v0 {
-namespace {
-
-// Installed for a scope, unless it has been removed meanwhile.
-template <class I>
-struct Installed {
-  template <class... A>
-  explicit Installed(A&&... args) : interpreter(std::forward<A>(args)...) { interpreter.install(); }
-  ~Installed() {
-    if (interpreter.installed()) interpreter.remove();
-  }
-  Installed(const Installed&) = delete;
-  Installed& operator=(const Installed&) = delete;
-  I interpreter;
-};
-
-}  // namespace
 
 JointGraph differentiate(const Runner& body, const std::vector<bool>& wanted, std::size_t followed) {
   const Graph& from = body.graph();
@@ -104,6 +90,41 @@ std::shared_ptr<const Derived> derived_whole(const Runner& body, std::vector<boo
   joint.graph.outputs.erase(joint.graph.outputs.begin(), joint.graph.outputs.begin() + static_cast<std::ptrdiff_t>(joint.results));
   drop_dead(joint.graph);
   made->backward = std::make_shared<const Runner>(std::move(joint.graph));
+  body.keep_derived(key, made);
+  return made;
+}
+
+std::shared_ptr<const Derived> derived_forward(const Runner& body, const std::vector<bool>& moves) {
+  std::vector<bool> key = moves;
+  key.insert(key.end(), {true, true});  // as above
+  if (std::shared_ptr<const Derived> known = body.find_derived(key)) return known;
+  const Graph& from = body.graph();
+  auto made = std::make_shared<Derived>();
+  Graph graph;
+  {
+    Installed<Tracer> tracer(graph);
+    std::vector<Tensor> xs;
+    for (ValueId id : from.inputs) xs.push_back(tracer.interpreter.input(from.values[id].spec, from.values[id].made_at));
+    Installed<ForwardRecorder> forward;
+    for (std::size_t i = 0; i < xs.size(); ++i)
+      if (moves[i]) forward.interpreter.move(xs[i], tracer.interpreter.input(xs[i].spec(), {}), {});
+    std::vector<Tensor> arguments = xs;
+    const Tensors ys = body.run(arguments);
+    const auto put = [&](const Tensor& x) {
+      graph.outputs.push_back(tracer.interpreter.value_of(x, nullptr, {}));
+      return static_cast<std::int32_t>(graph.outputs.size()) - 1;
+    };
+    made->results = ys.size();
+    made->gradients.resize(ys.size());
+    for (const Tensor& y : ys) put(y);
+    for (std::size_t i = 0; i < ys.size(); ++i) {
+      const Tangent& tangent = forward.interpreter.tangent_of(ys[i]);
+      if (tangent.error != nullptr) made->errors.resize(ys.size()), made->errors[i] = tangent.error;
+      if (tangent.value.defined()) made->gradients[i].at = put(tangent.value);
+    }
+  }
+  optimize(graph, graph.inputs.size());
+  made->forward = std::make_shared<const Runner>(std::move(graph));
   body.keep_derived(key, made);
   return made;
 }

@@ -22,5 +22,7 @@ JointGraph differentiate(const Runner& body, const std::vector<bool>& wanted, st
 std::shared_ptr<const Derived> derived(const Runner& body, const std::vector<bool>& wanted, std::size_t followed);
 /// The same without a forward part: `backward` takes xs and dys, and computes again what it needs.
 std::shared_ptr<const Derived> derived_whole(const Runner& body, std::vector<bool> wanted);
+/// How the results move if these inputs do. Kept by `body` as well.
+std::shared_ptr<const Derived> derived_forward(const Runner& body, const std::vector<bool>& moves);
 
 }  // namespace weft::inline v0

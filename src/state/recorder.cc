@@ -140,16 +140,21 @@ void TapeRecorder::apply_with(const Call& call, std::int32_t* ids, Tensor* held,
   record(call, {held, count}, {ids, count}, outputs, false);
 }
 
-void TapeRecorder::record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                                 std::shared_ptr<const GradientFn> gradient) {
+TapeRecord& TapeRecorder::record_made(const Op& op, Location at, AttrSpan attrs, std::span<const Tensor> inputs,
+                                      std::span<const Tensor> outputs) {
   SmallVector<std::int32_t, 4> ids;
   Tensors held(inputs.begin(), inputs.end());
   for (const Tensor& input : inputs) ids.push_back(ids_.find(key_of(input)));
   ids_.reserve(outputs.size());
-  customs_.push_back(std::move(gradient));
-  TapeRecord& record = records_.append(name, at, {}, held, ids, outputs, false);
-  record.custom = static_cast<std::int32_t>(customs_.size()) - 1;
+  TapeRecord& record = records_.append(op, at, attrs, held, ids, outputs, false);
   for (std::size_t i = 0; i < outputs.size(); ++i) record.output_ids()[i] = name_value(outputs[i], is_floating(outputs[i].dtype()));
+  return record;
+}
+
+void TapeRecorder::record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                 std::shared_ptr<const GradientFn> gradient) {
+  customs_.push_back(std::move(gradient));
+  record_made(name, at, {}, inputs, outputs).custom = static_cast<std::int32_t>(customs_.size()) - 1;
 }
 
 }  // namespace weft::inline v0

@@ -1,21 +1,14 @@
 // What a tape does while a program runs, and the one reverse-mode algorithm.
 #pragma once
 
-#include <functional>
-#include <memory>
-
-#include "core/apply.h"
+#include "state/follower.h"
 #include "state/records.h"
 #include <weft/tape.h>
 #include <weft/variable.h>
 
 namespace weft::inline v0 {
 
-/// A gradient that a program has given instead of those of its ops: from the gradients of the outputs to those of the inputs.
-using GradientFn =
-    std::function<std::vector<Grad>(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Grad> dys)>;
-
-class TapeRecorder final : public Interpreter {
+class TapeRecorder final : public Follower {
  public:
   explicit TapeRecorder(TapeOptions options) : settings(options) {}
 
@@ -29,15 +22,20 @@ class TapeRecorder final : public Interpreter {
                               Location at, bool tree = false);
   void require_own_thread(const char* what, Location at) const;
 
-  bool recording() const { return !stopped && !spent_ && installed(); }
-  bool follows(const Tensor& x) const { return ids_.find(key_of(x)) >= 0; }
-  /// Whether a read of the Variable, which has this slot, would be followed from there on, and not to where the value came from.
-  bool watches(std::uint64_t slot, bool trainable) const {
+  /// The same of Tensors, for those who have made sure that all fits together: without a look, and the tape stays as it is. Absent: unconnected.
+  std::vector<Grad> pull_back(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources, std::vector<Tensor> seeds, Location at) const;
+
+  bool recording() const override { return !stopped && !spent_ && installed(); }
+  bool goes_forward() const override { return false; }
+  bool follows(const Tensor& x) const override { return ids_.find(key_of(x)) >= 0; }
+  bool watches(std::uint64_t slot, bool trainable) const override {
     return recording() && (slots_by_id_.find(slot + 1) != kUnknownId || (settings.watch_accessed_variables && trainable));
   }
-  /// Records that `outputs` were made from `inputs`, one of which it follows, and that `gradient` is the way back.
   void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                     std::shared_ptr<const GradientFn> gradient);
+                     std::shared_ptr<const GradientFn> gradient) override;
+
+  /// Records a call that was made while this tape did not look. REQUIRES: it follows one of the inputs.
+  TapeRecord& record_made(const Op& op, Location at, AttrSpan attrs, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
 
   const TapeOptions settings;
   bool stopped = false;  // by its owner: it neither records nor watches

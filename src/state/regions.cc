@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "graph/passes.h"
-#include "graph/tracer.h"
+#include "state/building.h"
 #include "state/derive.h"
-#include "state/recorder.h"
+#include "state/follower.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 
@@ -56,28 +55,6 @@ Grads call_gradient(const Backward& b) {
   }
   return dxs;
 }
-
-// A body while it is put together from other graphs.
-struct Building {
-  Building() { tracer.install(); }
-  ~Building() { tracer.remove(); }
-  Building(const Building&) = delete;
-  Building& operator=(const Building&) = delete;
-
-  std::vector<Tensor> inputs_like(std::span<const Tensor> xs) {
-    std::vector<Tensor> made;
-    for (const Tensor& x : xs) made.push_back(tracer.input(x.spec(), {}));
-    return made;
-  }
-  void returns(const Tensor& x) { graph.outputs.push_back(tracer.value_of(x, nullptr, {})); }
-  std::shared_ptr<const Runner> finish() {
-    optimize(graph, graph.inputs.size());
-    return std::make_shared<const Runner>(std::move(graph));
-  }
-
-  Graph graph;
-  Tracer tracer{graph};
-};
 
 Tensor dense_gradient(const JointGraph& joint, std::size_t i, const Tensor& x, std::span<const Tensor> made) {
   const auto [at, indices] = joint.gradients[i];
@@ -231,11 +208,12 @@ Tensors call_graph(const Runner& body, std::span<Tensor> inputs, Location at, st
   if (Interpreter::top() == nullptr || inputs.empty()) return body.run(inputs);
   std::vector<bool> wanted(inputs.size());
   for (Interpreter* each = Interpreter::top(); each != nullptr; each = each->below()) {
-    const auto* const tape = dynamic_cast<const TapeRecorder*>(each);
+    const auto* const tape = dynamic_cast<const Follower*>(each);
     if (tape == nullptr) return body.run(inputs);
     for (const GraphConstant& constant : body.graph().constants)
       if (tape->follows(constant.value)) return body.run(inputs);  // call by call, for only those show where it goes
-    for (std::size_t i = 0; i < inputs.size(); ++i) wanted[i] = wanted[i] || (tape->follows(inputs[i]) && is_floating(inputs[i].dtype()));
+    for (std::size_t i = 0; i < inputs.size() && !tape->goes_forward(); ++i)
+      wanted[i] = wanted[i] || (tape->follows(inputs[i]) && is_floating(inputs[i].dtype()));
   }
   std::shared_ptr<const Derived> way = derived(body, wanted, followed);
   Tensors made = apply_region(call_row(), inputs, {.bodies = {way->forward}, .derived = way}, at);

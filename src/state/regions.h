@@ -3,12 +3,16 @@
 #pragma once
 
 #include "state/derive.h"
+#include "state/forward_recorder.h"
 
 namespace weft::inline v0 {
 
 const Op& call_row();
 const Op& switch_row();
 const Op& loop_row();
+
+/// How one of them moves its results; null for any other row.
+JvpFn region_forward(const Op& row);
 
 /// Calls one of them. Returns all results.
 Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Location at);

@@ -235,4 +235,11 @@ std::vector<Grad> TapeRecorder::answer(const Question& question) const {
   return result;
 }
 
+std::vector<Grad> TapeRecorder::pull_back(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources, std::vector<Tensor> seeds,
+                                          Location at) const {
+  const std::vector<Source> list(sources.begin(), sources.end());
+  const GradientOptions options{.unconnected = Unconnected::kNone, .output_gradients = std::move(seeds)};
+  return answer({targets, list, options, at, false});
+}
+
 }  // namespace weft::inline v0

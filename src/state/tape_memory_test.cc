@@ -59,6 +59,28 @@ TEST(TapeMemory, ATapeThatFindsNoneIsAsItWas) {
   EXPECT_GT(failures, 100);
 }
 
+TEST(TapeMemory, AnAccumulatorThatFindsNoneIsAsItWas) {
+  const int failures = for_each_failure([](int nth) {
+    const Tensor x = {1.f, 2.f, 3.f}, dx = {1.f, 0.f, 2.f};
+    Variable w{{4.f, 5.f, 6.f}};
+    const auto f = custom_gradient([](Tensor a) { return std::pair(a * a, [=](Tensor dy) { return dy * a * 2; }); });
+    const Sources primals{x, w};
+    const std::vector<Tensor> tangents{dx, dx};
+    ForwardAccumulator forward(primals, tangents);
+    const Tensor before = x * x;
+    const bool failed = fails(nth, [&] {
+      Tensor y = x * w + before;
+      for (int i = 0; i < 40; ++i) y = where(y > x, y, x) + floor(y);  // as above
+      forward.jvp(sum(f(y)));
+    });
+    EXPECT_EQ(forward.jvp(before).to_vector<float>(), std::vector<float>({2, 0, 12})) << nth;
+    EXPECT_EQ(forward.jvp(before * w).to_vector<float>(), std::vector<float>({9, 0, 90})) << nth;
+    EXPECT_EQ(Interpreter::top()->below(), nullptr) << nth;
+    return failed;
+  });
+  EXPECT_GT(failures, 100);
+}
+
 TEST(TapeMemory, ATapeThatCannotBeMadeLeavesNothingBehind) {
   EXPECT_GT(for_each_failure([](int nth) {
     const bool failed = fails(nth, [] { const GradientTape tape; });
