@@ -31,10 +31,9 @@ class Tracer : public Interpreter {
  protected:
   /// Asked for what is neither a value of this trace nor a number: the input that is to stand for it, or nothing.
   virtual std::optional<ValueId> adopt(const Tensor& x);
+  Tensor symbol(ValueId value);  // a new tensor that stands for it
 
  private:
-  Tensor symbol(ValueId value);
-
   Graph& graph_;
   const std::uint64_t id_;
   bool strict_ = false;

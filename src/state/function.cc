@@ -163,6 +163,25 @@ std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variab
   return slots;
 }
 
+// A call that writes, as a trace around it sees it.
+class CallInTrace {
+ public:
+  explicit CallInTrace(bool writes) : trace_(writes && Transaction::current() != nullptr ? Transaction::current()->symbols : nullptr) {
+    if (trace_ != nullptr) trace_->enter_call();
+  }
+  ~CallInTrace() {
+    if (trace_ != nullptr) trace_->leave_call(nullptr);
+  }
+  CallInTrace(const CallInTrace&) = delete;
+  CallInTrace& operator=(const CallInTrace&) = delete;
+  void leave(std::span<Tensor> results) {
+    if (SlotSymbols* const trace = std::exchange(trace_, nullptr)) trace->leave_call(&results);
+  }
+
+ private:
+  SlotSymbols* trace_;
+};
+
 }  // namespace
 
 Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* const> variables, Location at) {
@@ -195,6 +214,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     }, at, kBy);
     return outputs;
   }
+  CallInTrace in_trace(!writes.empty());
   std::optional<WriteTransaction> transaction;
   if (!writes.empty()) transaction.emplace(writes, reads, at, kBy);
   const std::span<Tensor> seen(inputs.end() - reads.size(), reads.size());
@@ -220,6 +240,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     transaction->publish_all();
     outputs.resize(first);
   }
+  in_trace.leave(std::span<Tensor>(outputs.begin(), outputs.size()));
   return outputs;
 }
 

@@ -6,6 +6,8 @@ namespace weft::inline v0 {
 
 __thread char thread_mark __attribute__((tls_model("initial-exec"))) = 0;
 
+thread_local int graphs_being_built = 0;
+
 namespace {
 
 std::uint64_t next_id() {

@@ -253,6 +253,7 @@ void Transaction::write(const SlotRef& slot, Tensor value, Location at, const ch
   if (symbols == nullptr || !value.defined() || !value.node()->symbolic) value = with_own_node(std::move(value), by, at);
   slot->require_fits(by, value.spec(), at);
   Entry& entry = symbols != nullptr ? entry_of(slot) : seen_entry(slot, at);
+  if (symbols != nullptr && symbols->takes(slot, value, at, by)) return entry.forget();
   if (fixed_writes && !entry.learned_write)
     throw StateError(by, slot->title() + " is not one of those that this update has been given to write; write it before or after.", at);
   if (planted(Bug::kKeepsFirstWrite) && symbols != nullptr && entry.pending.defined()) return;
@@ -368,8 +369,7 @@ void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
   std::vector<SlotRef> known;
   std::vector<Slot*> reserved;
   for (Entry& entry : entries_) {
-    entry.pending = entry.seen = Tensor();
-    entry.current = entry.used = false;
+    entry.forget();
     known.push_back(entry.slot);
     if (reserve_turns && (entry.learned_write || reserve_reads)) reserved.push_back(entry.slot.get());
   }

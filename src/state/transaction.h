@@ -54,6 +54,11 @@ class SlotSymbols {
   virtual void own_gradient() = 0;
   /// The program reads a trainable Variable that it has written: to a tape that is to follow the whole, a read that it cannot see.
   virtual void own_read() = 0;
+  /// A write: true if it has been taken, and the transaction is to forget what it knows of the slot.
+  virtual bool takes(const SlotRef&, const Tensor& /*value*/, Location, const char* /*by*/) { return false; }
+  /// A Function that writes is called: what is read and written until `leave_call` is one step. Results may be replaced; they are null if it failed.
+  virtual void enter_call() {}
+  virtual void leave_call(std::span<Tensor>* /*results*/) {}
 };
 
 /// The transaction of a block that runs now. Belongs to its thread.
@@ -116,6 +121,7 @@ class Transaction {
     Tensor seen, pending;        // pending is defined once it is written
     const char* by = "";
     Location at{};               // of the write, else of the read
+    void forget() { pending = seen = Tensor(), current = used = false; }
   };
   struct Undo {
     std::size_t entry;

@@ -77,18 +77,34 @@ Variable::Variable(ListValue initial, VariableOptions options, Location at) {
   slot_ = make_slot(std::move(value), std::move(options), at);
 }
 
+namespace {
+
+// What such a Variable is does not depend on a session.
+bool of_graph(const SlotRef& slot) { return slot != nullptr && slot->role == Slot::Role::kOfGraph; }
+
+// REQUIRES: the slot's role is one of those that mean nothing everywhere.
+void require_meaning(const Slot& slot) {
+  if (slot.role == Slot::Role::kExpired)
+    throw StateError("Variable", "this handle was kept by the body of a Function from an argument, for which it stood only while the body was "
+                                 "traced; keep the Variable that is passed.", {});
+  if (graphs_being_built == 0)
+    throw StateError("Variable", slot.title() + " belongs to a graph, and each session has a value of its own for it; fetch or assign it with "
+                                 "Session::run.", {});
+}
+
+}  // namespace
+
 const std::shared_ptr<Slot>& Variable::slot() const {
   if (slot_ == nullptr)
     throw StateError("Variable", "this handle is empty: another one was made or assigned from it by a move; use that one.", {});
-  if (slot_->role == Slot::Role::kExpired)
-    throw StateError("Variable", "this handle was kept by the body of a Function from an argument, for which it stood only while the body was "
-                                 "traced; keep the Variable that is passed.", {});
+  if (slot_->role >= Slot::Role::kExpired) require_meaning(*slot_);
   return slot_;
 }
 
 // The slot for a question that another Variable of the same kind would answer differently. While tracing, the argument is not known yet:
 // the trace begins anew with the Variables that were passed.
 const Slot& Variable::asked() const {
+  if (of_graph(slot_)) return *slot_;
   if (slot()->role != Slot::Role::kStandsIn) return *slot_;
   slot_->identity_asked = true;
   throw detail::IdentityAsked();
@@ -162,8 +178,8 @@ Tensor Variable::count_up_to(std::int64_t limit, Location at) {
 }
 
 const std::string& Variable::name() const { return asked().options.name; }
-bool Variable::trainable() const { return slot()->options.trainable; }
-const Spec& Variable::spec() const { return slot()->declared; }
+bool Variable::trainable() const { return (of_graph(slot_) ? slot_ : slot())->options.trainable; }
+const Spec& Variable::spec() const { return (of_graph(slot_) ? slot_ : slot())->declared; }
 Shape Variable::shape() const { return read(slot(), {}).shape(); }  // no use of the value that a tape should follow
 std::uint64_t Variable::version() const { return asked().version.load(std::memory_order_acquire); }
 std::uint64_t Variable::id() const { return asked().id; }
