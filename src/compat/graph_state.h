@@ -1,0 +1,116 @@
+// What stands behind a graph with sessions: a traced program that stays open, and what its inputs mean.
+//
+// Pure calls are nodes of the program. Everything else is an input of it with an Event: a placeholder, a read or a write of a Variable, a
+// group. Values are numbered in the order in which they were made, whatever they are, and need only earlier ones; so a run is a choice of
+// values, gone through by number (compat/run_plan.h).
+#pragma once
+
+#include <mutex>
+#include <unordered_map>
+
+#include "graph/tracer.h"
+#include "state/transaction.h"
+#include <weft/compat/v1.h>
+
+namespace weft::inline v0::compat::v1 {
+
+inline constexpr ValueId kNoValue = ~ValueId{0};
+
+/// What an input of the program is.
+struct Event {
+  enum class Kind : std::uint8_t { kPlaceholder, kRead, kWrite, kGroup };
+  enum class Way : std::uint8_t { kInitial, kAssign, kAdd, kSubtract };
+  Kind kind;
+  Way way = Way::kAssign;             // of a write
+  bool in_turn = false;               // of a read: what the Variable holds then, not what it held when the run began
+  std::uint32_t variable = 0;         // of a read or write
+  ValueId source = kNoValue;          // of a write
+  std::vector<ValueId> needs = {};    // of a group: its parts; of a read: the write that belongs to it, for a draw
+  std::string name = {};              // of a placeholder
+  Location at = {};
+};
+
+class GraphState final : public SlotSymbols, public std::enable_shared_from_this<GraphState> {
+ public:
+  struct Held {
+    Variable variable;
+    ValueId initial = kNoValue;  // the write that initialises it
+    Tensor start = {};           // what sessions begin with, if it came with a value
+  };
+
+  GraphState();
+
+  /// The one that this thread has open. Throws StateError, in the name of `by`, if there is none.
+  static GraphState& open(const char* by, Location at);
+  static GraphState* open_here();
+
+  // Building: the thread that has it open.
+  Tensor add(Event event, Spec spec);
+  Tensor write(const Variable& variable, Event::Way way, Tensor value, const char* by, Location at);
+  Variable variable(const std::string& name, Initial initial, GetVariableOptions options, Location at);
+  Operation initializers(std::span<const Variable> variables, Location at);
+  std::uint32_t index_of(const SlotRef& slot, const char* by, Location at);
+  /// The value that a tensor stands for, if it is one of this graph.
+  ValueId value_of(const Tensor& x, const char* by, Location at);
+  Operation group(std::vector<ValueId> parts, Location at);
+  /// From here to `end_step` reads are in turn, and writes are kept; then they are events, which it returns.
+  void begin_step();
+  std::vector<ValueId> end_step(bool failed);
+  bool in_step() const { return steps_ > 0; }
+  /// What is added from now on depends on these as well. Returns the set before, for `set_dependencies`.
+  std::uint32_t add_dependencies(std::span<const ValueId> on);
+  void set_dependencies(std::uint32_t set);
+  std::vector<Grad> gradients(const Tensor& y, std::span<const Source> xs, const GradientOptions& options, const char* by, Location at);
+
+  // Anybody who holds the lock.
+  const Event* event_of(ValueId id) const;
+  std::vector<Variable> variables(Which which) const;
+  std::string title(ValueId id) const;  ///< 'placeholder "x" f32[2]'
+  bool owns(const Tensor& x) const { return tracer_.owns(x); }
+
+  mutable std::recursive_mutex lock;
+  v0::Graph program;
+  std::vector<Event> events;           // one for each input of the program
+  std::vector<std::uint32_t> after;    // for each value, the set of what must run first
+  std::vector<std::vector<ValueId>> sets{{}};
+  std::vector<Held> held;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_id;  // of slots, to positions in `held`
+
+ private:
+  friend struct GraphScope::Open;
+  class GraphTracer final : public Tracer {
+   public:
+    GraphTracer(v0::Graph& graph, GraphState& state) : Tracer(graph), state_(state) {}
+    void apply(Call call, Tensors& outputs) override;
+    Tensor read(std::uint64_t, const Variable&, Tensor value, Location) override { return value; }  // a node, whoever reads
+    using Tracer::symbol;
+
+   private:
+    GraphState& state_;
+  };
+  class Replaying;
+
+  // Of programs that read and write Variables while the graph is open.
+  Tensor symbol_for(const SlotRef& slot, Location at) override;
+  void touched(const SlotRef&) override {}
+  SlotRef made(SlotRef slot) override;
+  void own_gradient() override { own_gradients_ = true; }
+  void own_read() override {}
+  bool takes(const SlotRef& slot, const Tensor& value, Location at, const char* by) override;
+  void enter_call() override { begin_step(); }
+  void leave_call(std::span<Tensor>* results) override;
+
+  void note_values();
+  std::uint32_t hold(const SlotRef& slot, ValueId initial, Tensor start);
+  ValueId last_read_of(std::uint32_t variable) const;
+
+  GraphTracer tracer_;
+  Transaction transaction_;
+  std::uint32_t set_ = 0;
+  int steps_ = 0;               // begun and not ended
+  bool own_gradients_ = false;  // some function has given a gradient that its nodes do not show
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::atomic<bool> open_ = false;
+};
+
+}  // namespace weft::inline v0::compat::v1
