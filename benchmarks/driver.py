@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Weft beside the limits of the machine and, on request, beside other libraries.
 
-usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--rounds N] [--report] [--list]
+usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--rounds N] [--profile] [--report] [--list]
 
   ID            only these workloads (see --list); all of them otherwise
   --peers       measures TensorFlow, JAX, PyTorch, LibTorch and oneDNN as well; installs them if they are missing
@@ -9,6 +9,7 @@ usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--
   --from FILE   takes the rows of all other workloads from what --json wrote in an earlier run
   --quick       few short rounds: shows that everything runs, not how fast
   --rounds N    rounds for each row, 15 otherwise
+  --profile     prints what the time of our training steps is made of, and measures nothing
   --report      writes docs/benchmarks.md; a full run with --peers does so anyway, a part of the workloads only with --from
 
 A ratio is ours / theirs, the median over rounds with its 95 % interval: below 1 we are faster. See protocol.h and measure.py.
@@ -19,13 +20,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
 import install_peers
 import report
+import sizes
 from contestant import Contestant, Declined
 from measure import Protocol, measure
-from suite import CASES, IDS
+from suite import CASES, IDS, NOBODY, ONE_THREAD, PEERS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build", "release")
@@ -36,7 +37,7 @@ THREADS = 2  # the cores that every contestant may use
 def arguments():
     parser = argparse.ArgumentParser("scripts/bench", usage=__doc__.split("\n\n")[1].removeprefix("usage: "), add_help=False)
     parser.add_argument("ids", nargs="*")
-    for flag in ("--peers", "--quick", "--report", "--list", "--help", "-h"):
+    for flag in ("--peers", "--quick", "--profile", "--report", "--list", "--help", "-h"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--from", dest="earlier")
@@ -48,7 +49,7 @@ def arguments():
     if options.list:
         for case in CASES:
             print(f"{case.id:4}  {case.name}")
-        print("T19   size on disk")
+        print("T19   sizes on disk and in memory")
         sys.exit()
     unknown = [id for id in options.ids if id not in IDS]
     if unknown:
@@ -72,19 +73,6 @@ def untimed(id, name):
     return {"id": id, "case": name, "ours_ns": None, "limit_ns": None, "of_limit": None, "peers": {}}
 
 
-def sizes(peers):
-    """The row of T19: bytes on disk of the stripped library, and of what each peer installs."""
-    library = os.path.realpath(f"{BUILD}/libweft.so")
-    with tempfile.NamedTemporaryFile() as stripped:
-        subprocess.run(["strip", "-o", stripped.name, library], check=True)
-        ours = os.path.getsize(stripped.name)
-    row = {**untimed("T19", "library on disk, stripped, bytes"), "ours_bytes": ours}
-    for peer in peers:
-        if peer.bytes:
-            row["peers"][peer.name] = {"bytes": peer.bytes, "ratio": round(ours / peer.bytes, 6)}
-    return row
-
-
 def print_row(row, peers):
     if row.get("failed"):
         print(f"{row['id']:4} {row['case']:56} not measured: {row['failed']}")
@@ -98,11 +86,21 @@ def print_row(row, peers):
         entry = row["peers"].get(peer.name, {})
         text = f"{entry['ratio']:.3g}" if entry else "void" if peer.name in row.get("void", {}) else "-"
         print(f" {text:>{max(6, len(peer.name))}}", end="")
-    notes = [f"discarded rounds: {row['discarded']}"] if row.get("discarded") else []
+    known = {peer.name for peer in peers}
+    others = [f"{entry['ratio']:.3g} of {name}" for name, entry in row["peers"].items() if name not in known]
+    notes = others + [f"discarded rounds: {row['discarded']}"] if row.get("discarded") else []
     if row.get("other_load", 0) > 0.05:
         notes.append(f"other programs used {100 * row['other_load']:.0f} % of the machine")
     notes += [f"{name}: {why}" for name, why in row.get("void", {}).items()]
     print(f"   ({'; '.join(notes)})" if notes else "", flush=True)
+
+
+def profile(ids):
+    """The steps of the plans of traced training."""
+    for case in CASES:
+        if case.id in ids and case.name.startswith("traced step"):
+            print(f"\n{case.id} {case.name}: ", end="", flush=True)
+            subprocess.run([f"{BUILD}/weft_bench", *case.prepare.replace("prepare", "profile", 1).split()], check=True)
 
 
 def write_json(path, rows):
@@ -117,6 +115,7 @@ def run(options):
     os.sched_setaffinity(0, cores)  # the children inherit it
     os.makedirs(LOGS, exist_ok=True)
     ours = [Contestant("Weft", [f"{BUILD}/weft_bench"], log=f"{LOGS}/weft.log")]
+    slow = [Contestant("Weft on 1 thread", ours[0].command, {"WEFT_NUM_THREADS": "1"}, f"{LOGS}/weft_1.log")]
     limit = [Contestant("limit", [f"{BUILD}/weft_limit"], log=f"{LOGS}/limit.log")]
     triad = [Contestant("triad", [f"{BUILD}/weft_limit"], log=f"{LOGS}/triad.log")]
     peers = install_peers.peers(LOGS, len(cores)) if options.peers else []
@@ -132,7 +131,8 @@ def run(options):
     try:
         for case in (case for case in CASES if case.id in chosen):
             try:
-                rows.append(measure(case, ours, limit, triad, {peer.name: peer.variants for peer in peers}, protocol))
+                rivals = {PEERS: {peer.name: peer.variants for peer in peers}, ONE_THREAD: {slow[0].name: slow}, NOBODY: {}}[case.rivals]
+                rows.append(measure(case, ours, limit, triad, rivals, protocol))
             except Declined as why:
                 rows.append({**untimed(case.id, case.name), "failed": str(why)})
             rows[-1]["tree"] = tree
@@ -140,13 +140,14 @@ def run(options):
             if options.json:
                 write_json(options.json, rows)
         if "T19" in chosen:
-            rows.append(sizes(peers))
-            print_row(rows[-1], peers)
+            for row in (sizes.on_disk(f"{BUILD}/libweft.so", peers), *sizes.in_memory(ours, peers)):
+                rows.append({**row, "tree": tree})
+                print_row(rows[-1], peers)
             if options.json:
                 write_json(options.json, rows)
         return rows, everyone, limit[0].version
     finally:
-        for contestant in ours + limit + triad + [variant for peer in peers for variant in peer.variants]:
+        for contestant in ours + slow + limit + triad + [variant for peer in peers for variant in peer.variants]:
             contestant.end()
 
 
@@ -159,6 +160,9 @@ def with_earlier(rows, path):
 
 def main():
     options = arguments()
+    if options.profile:
+        profile(options.ids or IDS)
+        return False
     rows, peers, isa = run(options)
     if options.earlier:
         rows = with_earlier(rows, options.earlier)

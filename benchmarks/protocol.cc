@@ -10,7 +10,6 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
-#include <string_view>
 
 namespace bench {
 namespace {
@@ -85,8 +84,18 @@ std::vector<float> Input::floats(unsigned seed) const {
 }
 
 std::vector<std::int32_t> Input::integers(unsigned seed) const {
-  std::vector<std::int32_t> values;
-  for (const float v : floats(seed)) values.push_back(static_cast<std::int32_t>(std::floor(v)));
+  std::vector<std::int32_t> values(static_cast<std::size_t>(size()));
+  if (kind == Kind::kZipf) {
+    // The inverse of the distribution function of the density 1 / x^low from 1 to 1 + high.
+    const double power = 1 - low, span = std::pow(1 + high, power) - 1;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double x = std::pow(1 + static_cast<double>(fraction(static_cast<std::uint32_t>(i), seed)) * span, 1 / power);
+      values[i] = static_cast<std::int32_t>(x) - 1;
+    }
+    return values;
+  }
+  const std::vector<float> all = floats(seed);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(std::floor(all[i]));
   return values;
 }
 
@@ -95,7 +104,8 @@ Input parse_input(const std::string& word) {
   std::string dtype, shape, low, high, size;
   if (!std::getline(in, dtype, ':') || !std::getline(in, shape, ':') || !std::getline(in, low, ':') || !std::getline(in, high))
     throw std::runtime_error("not an input: " + word);
-  Input input{dtype == "f32", {}, std::stod(low), std::stod(high)};
+  const Input::Kind kind = dtype == "f32" ? Input::Kind::kFloats : dtype == "zipf" ? Input::Kind::kZipf : Input::Kind::kIntegers;
+  Input input{kind, {}, std::stod(low), std::stod(high)};
   std::istringstream sizes(shape == "scalar" ? "" : shape);
   while (std::getline(sizes, size, 'x')) input.shape.push_back(std::stoll(size));
   return input;
@@ -107,26 +117,56 @@ std::vector<Input> parse_inputs(const std::vector<std::string>& words) {
   return inputs;
 }
 
-Workload start_this_program() {
+Workload start_once(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "once");
+  return start_this_program(std::move(arguments));
+}
+
+Workload start_this_program(std::vector<std::string> words) {
   char self[4096];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (length < 0) throw std::runtime_error("/proc/self/exe cannot be read");
-  const std::string program(self, static_cast<std::size_t>(length));
-  return {[program](long count) {
+  words.emplace(words.begin(), self, static_cast<std::size_t>(length));
+  return {[words](long count) mutable {
+            std::vector<char*> argv;
+            for (std::string& word : words) argv.push_back(word.data());
+            argv.push_back(nullptr);
             for (long i = 0; i < count; ++i) {
-              std::string path = program, argument = "nothing";
-              char* argv[] = {path.data(), argument.data(), nullptr};
               pid_t child = 0;
               int status = 0;
-              if (posix_spawn(&child, argv[0], nullptr, nullptr, argv, environ) != 0 || waitpid(child, &status, 0) < 0 || status != 0)
-                throw std::runtime_error("cannot start " + program);
+              if (posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0 || waitpid(child, &status, 0) < 0 || status != 0)
+                throw std::runtime_error("cannot start " + words[0]);
             }
           },
           [] { return std::vector<std::vector<float>>{}; }};
 }
 
+namespace {
+
+// What is asked for by arguments instead of by the driver.
+int alone(const std::vector<std::string>& arguments, const Make& make) {
+  if (arguments[0] == "nothing") return 0;
+  try {
+    if (arguments.size() < 2) throw std::runtime_error("unknown command " + arguments[0]);
+    const Workload workload = make(arguments[1], {arguments.begin() + 2, arguments.end()});
+    if (arguments[0] == "once") {
+      timed(workload, 1);
+    } else if (arguments[0] == "profile" && workload.profile) {
+      std::cout << workload.profile() << std::endl;
+    } else {
+      throw std::runtime_error("there is no " + arguments[0] + " of " + arguments[1]);
+    }
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << std::endl;
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
 int serve(int argc, char** argv, const std::string& version, const Make& make) {
-  if (argc > 1 && std::string_view(argv[1]) == "nothing") return 0;
+  if (argc > 1) return alone({argv + 1, argv + argc}, make);
   Workload workload;
   std::cout << "hello " << version << std::endl;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {

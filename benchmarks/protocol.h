@@ -7,7 +7,10 @@
 //   quit
 //
 // An INPUT is DTYPE:SHAPE:LOW:HIGH, for example f32:4096x1024:-4:4 or i32:scalar:0:10. All contestants fill it with the same numbers.
-// `ContestantName nothing` ends at once: that is what starting the program costs.
+// f32 and i32 are spread evenly; zipf:512:1.05:1000 are ids below 1000, of which the nth is as likely as 1 / n^1.05, nearly.
+//
+// Instead of serving, `CONTESTANT nothing` ends at once, `CONTESTANT once OP INPUT...` after one repetition: what starting costs. `CONTESTANT profile
+// OP INPUT...` prints what the time of a repetition is made of, if the contestant knows.
 //
 // C++17, because a peer's headers may know no more.
 #pragma once
@@ -20,10 +23,12 @@
 namespace bench {
 
 struct Input {
-  bool is_float;
+  enum class Kind { kFloats, kIntegers, kZipf };
+  Kind kind;
   std::vector<std::int64_t> shape;
-  double low, high;
+  double low, high;  // kZipf: the exponent, and how many ids there are
 
+  bool is_float() const { return kind == Kind::kFloats; }
   std::int64_t size() const;
   std::vector<float> floats(unsigned seed) const;
   std::vector<std::int32_t> integers(unsigned seed) const;
@@ -34,6 +39,7 @@ struct Workload {
   std::function<void(long count)> run;
   std::function<std::vector<std::vector<float>>()> results;
   std::function<double(long count)> nanoseconds = nullptr;  // instead of `run`, for one that measures itself
+  std::function<std::string()> profile = nullptr;           // what the time of a repetition is made of, as text
 };
 
 /// Makes the workload of an op; throws std::exception to decline. `words` are what followed the op in the line.
@@ -45,8 +51,10 @@ std::vector<Input> parse_inputs(const std::vector<std::string>& words);
 /// Nanoseconds for `count` repetitions. The test of instruction counts finds the workloads by the name of this function.
 [[gnu::noinline]] double timed(const Workload& workload, long count);
 
-/// Starts this very program `count` times with the argument `nothing`, each after the end of the one before.
-Workload start_this_program();
+/// Starts this very program again and again, each time after the end of the time before.
+Workload start_this_program(std::vector<std::string> arguments = {"nothing"});
+/// The same with `once` before the arguments, an op and its inputs.
+Workload start_once(std::vector<std::string> arguments);
 
 /// Answers the driver until it ends. Call it from main and return what it returns.
 int serve(int argc, char** argv, const std::string& version, const Make& make);

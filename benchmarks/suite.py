@@ -3,7 +3,8 @@
 A workload is an op that every contestant implements under that name, and its inputs. `limit` counts what must happen at least: calls, bytes
 read, written and updated in place, floating-point operations; benchmarks/limit.cc turns that into a time on this machine.
 """
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, replace
 from math import prod
 
 
@@ -39,6 +40,9 @@ class Limit:
         return f"limit {'sum' if self.in_turn else 'slowest'} {self.calls} {self.read} {self.written} {self.updated} {self.flops}"
 
 
+PEERS, ONE_THREAD, NOBODY = "other libraries", "itself on one thread", "nobody but the limit"
+
+
 @dataclass(frozen=True)
 class Case:
     id: str
@@ -47,6 +51,7 @@ class Case:
     inputs: tuple
     limit: Limit
     many_calls: bool = False  # so short that a block must hold a million of them
+    rivals: str = PEERS       # whom it is compared with
 
     @property
     def prepare(self):
@@ -59,7 +64,8 @@ class Case:
 
     @property
     def prepare_limit(self):
-        return f"prepare {self.limit}" if self.limit else self.prepare
+        """What is done by a program that is started for it needs at least a start and the work."""
+        return f"prepare {'once ' if self.op == 'once' else ''}{self.limit}" if self.limit else self.prepare
 
 
 def f32(*shape, low=-1, high=1):
@@ -173,37 +179,123 @@ def matmuls():
         yield Case("T12", f"matmul {prefix}{m}x{k}x{n}", "matmul", (a, b), limit)
 
 
+def glorot(*shape):
+    """A weight, spread as Glorot does; a filter's receptive field counts."""
+    bound = (6 / (sum(shape[-2:]) * prod(shape[:-2]))) ** 0.5
+    return f32(*shape, low=-bound, high=bound)
+
+
+def zeros(*shape):
+    return f32(*shape, low=0, high=0)
+
+
+def ones(*shape):
+    return f32(*shape, low=1, high=1)
+
+
+def dense(*size):
+    return glorot(*size), zeros(size[1])
+
+
+def step(streams, parameters, flops, slots):
+    """Inputs and limit of a step of training by an optimizer that keeps so many numbers beside each parameter."""
+    n = sum(input.bytes for input in parameters)
+    return (*streams, *parameters), Limit(read=n, updated=(1 + slots) * n, flops=flops, in_turn=True)
+
+
+# 8 batches of inputs and 9 of labels take turns: no net can learn that by heart, so gradients never fade away.
+def batches(*shape, classes=None):
+    return Input((9, *shape), 0, classes, "i32") if classes else f32(8, *shape)
+
+
+def products(layers, first=True):
+    """Multiply-adds of an example: forward, to weights, and to inputs, but for the first layer's unless somebody wants them."""
+    return 3 * sum(prod(size) for size in layers) - (0 if first else prod(layers[0]))
+
+
 def mlp(layers, batch):
-    """Inputs and limit of a step of training."""
-    weights = [f32(*size, low=-bound, high=bound) for size in layers for bound in [(6 / sum(size)) ** 0.5]]  # as Glorot
-    inputs = [input for weight in weights for input in (weight, f32(weight.shape[1], low=0, high=0))]
-    parameters = sum(prod(input.shape) for input in inputs)
-    # 8 batches of images and 9 of labels take turns: no net can learn that by heart, so gradients never fade away.
-    images, labels = f32(8, batch, layers[0][0]), Input((9, batch), 0, 10, "i32")
-    products = 3 * sum(prod(size) for size in layers) - prod(layers[0])  # forward, to weights, and to inputs but for the first layer's
-    return (images, labels, *inputs), Limit(read=4 * parameters, updated=12 * parameters, flops=2 * batch * products, in_turn=True)
+    parameters = [input for size in layers for input in dense(*size)]
+    return step((batches(batch, layers[0][0]), batches(batch, classes=10)), parameters, 2 * batch * products(layers, first=False), slots=2)
+
+
+MLP = ((784, 512), (512, 512), (512, 10))
+
+
+def cnn(batch=64):
+    convs, layers = ((32, 3, 32), (32, 32, 32), (16, 32, 64), (16, 64, 64)), ((8 * 8 * 64, 256), (256, 10))
+    parameters = [input for _, *channels in convs for input in (glorot(3, 3, *channels), zeros(channels[1]))]
+    parameters += [input for size in layers for input in dense(*size)]
+    of_convs = [(3 * size - 2) ** 2 * prod(channels) for size, *channels in convs]  # as in convolutions()
+    flops = 2 * batch * (3 * sum(of_convs) - of_convs[0] + products(layers))
+    return step((batches(batch, 32, 32, 3), batches(batch, classes=10)), parameters, flops, slots=1)
+
+
+def recommender(batch=512, tables=8, rows=100_000, width=32):
+    layers, exponent = ((tables * width + 13, 128), (128, 64), (64, 1)), 1.05
+    streams = (batches(batch, 13), Input((8, tables, batch), exponent, rows, "zipf"), batches(batch, classes=2))
+    parameters = [f32(rows, width, low=-0.05, high=0.05)] * tables + [input for size in layers for input in dense(*size)]
+    # Of a table only the rows that are named move, each once, and so do the sums of squares beside them.
+    draw, span = random.Random(0), (1 + rows) ** (1 - exponent) - 1
+    named = len({int((1 + draw.random() * span) ** (1 / (1 - exponent))) for _ in range(batch)})
+    moved = 4 * tables * named * width + sum(input.bytes for input in parameters[tables:])
+    return (*streams, *parameters), Limit(updated=2 * moved, flops=2 * batch * products(layers), in_turn=True)
+
+
+def lstm(time=64, batch=64, features=128, width=256):
+    gates, top = ((features, 4 * width), (width, 4 * width)), (width, 10)
+    parameters = [glorot(*gates[0]), glorot(*gates[1]), zeros(4 * width), *dense(*top)]
+    flops = 2 * batch * (time * products(gates, first=False) + products([top]))
+    return step((batches(time, batch, features), batches(batch, classes=10)), parameters, flops, slots=2)
+
+
+def gpt(batch=8, time=128, width=256, blocks=4, inner=1024, tokens=256):
+    layers = ((width, 3 * width), (width, width), (width, inner), (inner, width))
+    norm = (ones(width), zeros(width))
+    block = [*norm, *dense(*layers[0]), *dense(*layers[1]), *norm, *dense(*layers[2]), *dense(*layers[3])]
+    table = f32(tokens, width, low=-0.05, high=0.05)
+    parameters = [table, f32(time, width, low=-0.05, high=0.05), *block * blocks, *norm, glorot(width, tokens)]
+    of_heads = 3 * 2 * time * width * blocks  # queries times keys, and that times values
+    flops = 2 * batch * time * (products(layers * blocks + ((width, tokens),)) + of_heads)
+    streams = (Input((8, batch, time), 0, tokens, "i32"), batches(batch, time, classes=tokens))
+    return step(streams, parameters, flops, slots=2)
+
+
+TRAINED = {  # id: name, op, inputs and limit
+    "T14": ("a CNN 32x32x3 with SGD, batch 64", "cnn", cnn()),
+    "T15": ("a recommender with 8 tables of 100,000 x 32 with Adagrad, batch 512", "recommender", recommender()),
+    "T16": ("an LSTM 128-256, 64 times, with Adam, batch 64", "lstm", lstm()),
+    "T17": ("a GPT of 4 blocks of 256, context 128, with AdamW, batch 8", "gpt", gpt()),
+}
 
 
 def training():
-    layers = ((784, 512), (512, 512), (512, 10))
     for batch in (32, 128, 1024):
         for how in ("", "traced "):
-            yield Case("T13", f"{how}step of an MLP 784-512-512-10 with Adam, batch {batch}", f"{how.strip()}{'_' if how else ''}mlp", *mlp(layers, batch))
+            yield Case("T13", f"{how}step of an MLP 784-512-512-10 with Adam, batch {batch}", f"{how.strip()}{'_' if how else ''}mlp", *mlp(MLP, batch))
+    for id, (name, op, inputs_and_limit) in TRAINED.items():
+        yield Case(id, f"traced step of {name}", op, *inputs_and_limit)
 
 
 def scaling():
-    for how in ("", "_on_1_thread"):
-        yield Case("T20", f"traced step of an MLP, batch 1024, on {1 if how else 2} threads", f"traced_mlp{how}", *mlp(((784, 512), (512, 512), (512, 10)), 1024))
-    for depth in (2, 8, 32):
+    """On one thread and on two; and how a step grows with its batch and with its depth."""
+    for case in (*fused_maps(), *matmuls(), *training()):
+        if case.name in SCALED:
+            yield replace(case, id="T20", name=f"{case.name}, on 2 threads", rivals=ONE_THREAD)
+    for batch in (1, 4, 16, 64, 256):
+        yield Case("T20", f"traced step of an MLP 784-512-512-10, batch {batch}", "traced_mlp", *mlp(MLP, batch), rivals=NOBODY)
+    for depth in (2, 8, 32, 64):
         layers = ((256, 256),) * depth + ((256, 10),)
-        yield Case("T20", f"traced step of an MLP, {depth} hidden layers of 256, batch 128", "traced_mlp", *mlp(layers, 128))
+        yield Case("T20", f"traced step of an MLP, {depth} hidden layers of 256, batch 128", "traced_mlp", *mlp(layers, 128), rivals=NOBODY)
 
 
+SCALED = ("traced relu(a * x + b) * x + c * z, f32[16777216]", "matmul 128x784x512", "matmul 1024x1024x1024",
+          *(f"traced step of an MLP 784-512-512-10 with Adam, batch {batch}" for batch in (128, 1024)),
+          *(f"traced step of {name}" for name, *_ in TRAINED.values()))
 PASSES = ("fold_constants", "simplify", "share_equal", "drop_dead", "fuse")
 
 
 def passes():
-    inputs, limit = mlp(((784, 512), (512, 512), (512, 10)), 32)
+    inputs, limit = mlp(MLP, 32)
     yield Case("passes", "traced step of an MLP, batch 32, with all passes", "traced_mlp_with_all_passes", inputs, limit)
     for name in PASSES:
         yield Case("passes", f"the same without {name}", f"traced_mlp_without_{name}", inputs, limit)
@@ -231,12 +323,17 @@ def elementary():
 def start():
     # The limit is a program of the same kind that links nothing.
     yield Case("T18", "start and end of a program linked with it", "start", (), None)
+    (images, labels, *parameters), limit = mlp(MLP, 128)
+    images, labels = (replace(stream, shape=(1, *stream.shape[1:])) for stream in (images, labels))
+    yield Case("T18", "start of a program, one traced step of an MLP 784-512-512-10, batch 128, and its end", "once",
+               ("traced_mlp", images, labels, *parameters), limit)
 
 
-WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, scaling, passes, convolutions, start, elementary)
+WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, convolutions, scaling, passes, start, elementary)
 CASES = [case for workload in WORKLOADS for case in workload()]
-IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk, is no matter of time: see sizes in driver.py
+IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk and in memory, is no matter of time: see sizes.py
+IN_MEMORY = [case for case in CASES if case.id in ("T13", "T14", "T17") and case.name.startswith("traced step") and "batch 32" not in case.name]
 
 # Geometric means are given for groups, never for all.
 GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "loops": ("T6",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
-          "optimizers": ("T11",), "products": ("T12",), "training": ("T13",), "scaling": ("T20",), "passes": ("passes",), "convolutions": ("T14",), "start": ("T18",)}
+          "optimizers": ("T11",), "products": ("T12",), "training": ("T13", "T15", "T16", "T17"), "convolutions": ("T14",), "scaling": ("T20",), "passes": ("passes",), "start": ("T18",)}

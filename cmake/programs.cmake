@@ -15,7 +15,7 @@ if(TARGET weft_generate)
 endif()
 
 # Two contestants of the benchmarks; the driver is benchmarks/driver.py, and it builds the others itself.
-weft_program(weft_bench weft benchmarks/ours.cc benchmarks/protocol.cc)
+weft_program(weft_bench weft benchmarks/ours*.cc benchmarks/protocol.cc)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")  # it is written for those instructions
   weft_program(weft_limit Threads::Threads benchmarks/limit.cc benchmarks/protocol.cc)
 endif()

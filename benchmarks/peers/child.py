@@ -1,4 +1,5 @@
 """A Python contestant's side of the protocol in protocol.h."""
+import itertools
 import os
 import subprocess
 import sys
@@ -18,6 +19,10 @@ def fill(word, seed):
         h = (h ^ (h >> numpy.uint32(15))) * numpy.uint32(0xC2B2AE3D)
         h ^= h >> numpy.uint32(13)
     x = (h >> numpy.uint32(8)).astype(numpy.float32) * numpy.float32(2.0**-24)
+    if dtype == "zipf":
+        power = 1 - float(low)
+        x = (1 + x.astype(numpy.float64) * ((1 + float(high)) ** power - 1)) ** (1 / power)
+        return (x.astype(numpy.int32) - 1).reshape(shape)
     x = x * numpy.float32(float(high) - float(low)) + numpy.float32(float(low))
     return (x if dtype == "f32" else numpy.floor(x).astype(numpy.int32)).reshape(shape)
 
@@ -31,11 +36,35 @@ def check(results):
     return line
 
 
-def start(module):
+def start(*command):
+    """Starts a Python program again and again, each time after the end of the time before."""
     def run(count):
         for _ in range(count):
-            subprocess.run([sys.executable, "-c", f"import {module}"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
     return run, list
+
+
+def training(step, wait=lambda loss: None):
+    """One step after the other; step() gives the loss, and wait(loss) returns when it is known. The result is the losses of the first 20."""
+    losses = []
+
+    def run(count):
+        for _ in range(count):
+            loss = step()
+            if len(losses) < 20:
+                losses.append(float(loss))
+        wait(loss)
+
+    def results():
+        if len(losses) < 20:
+            run(20 - len(losses))
+        return [losses]
+    return run, results
+
+
+def turns(*streams):
+    """What each step is given: one batch of each stream, in turn."""
+    return zip(*map(itertools.cycle, streams))
 
 
 def best_effort():
@@ -49,6 +78,16 @@ SAME = {"traced_mlp": "mlp", "traced_expression": "expression"}
 
 def serve(module, version, make):
     """Answers until the driver ends. make(op, inputs) gives run(count) and results(); it raises to decline."""
+    def prepared(op, *inputs):
+        if op == "start":
+            return start("-c", f"import {module}")
+        if op == "once":
+            return start("-B", *sys.argv, "once", *inputs)
+        return make(SAME.get(op, op), [fill(word, 1 + i) for i, word in enumerate(inputs)])
+
+    if "once" in sys.argv:
+        prepared(*sys.argv[sys.argv.index("once") + 1:])[0](1)
+        return
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the library prints must not look like an answer
 
@@ -64,10 +103,10 @@ def serve(module, version, make):
             if verb == "quit":
                 return
             if verb == "prepare":
-                op, *inputs = words
                 run = results = None
-                op = SAME.get(op, op)
-                run, results = start(module) if op == "start" else make(op, [fill(word, 1 + i) for i, word in enumerate(inputs)])
+                run, results = prepared(*words)
+                if words[0] not in ("start", "once"):
+                    run(2)  # what is compiled is compiled now
                 say("ok")
             elif verb == "check":
                 say(check(results()))

@@ -1,20 +1,10 @@
 """JAX as a contestant: every workload is one jitted function; only the eager add is not."""
-import functools
-
 import child
 import jax
 import jax.numpy as jnp
+import jax_models
 from jax import lax
-
-
-def layer_norm(x, scale, offset):
-    mean = jnp.mean(x, -1, keepdims=True)
-    variance = jnp.mean(jnp.square(x - mean), -1, keepdims=True)
-    return (x - mean) * lax.rsqrt(variance + 1e-3) * scale + offset
-
-
-def cross_entropy(labels, logits):
-    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], -1)[:, 0]
+from jax_models import cross_entropy, layer_norm
 
 
 def conv(x, w):
@@ -69,48 +59,9 @@ OPS = {
 }
 
 
-def adam(count, p, m, v, g):
-    """The new parameter, momentum and velocity."""
-    m, v = m + (g - m) * 0.1, v + (g * g - v) * 0.001
-    rate = 1e-3 * jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count)
-    return p - rate * m / (jnp.sqrt(v) + 1e-7), m, v
-
-
-def mlp(arrays):
-    """Training: images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps."""
-    def loss_of(parameters, images, labels):
-        x = images
-        for weight, bias in zip(parameters[:-2:2], parameters[1:-2:2]):
-            x = jax.nn.relu(x @ weight + bias)
-        return jnp.mean(cross_entropy(labels, x @ parameters[-2] + parameters[-1]))
-
-    @functools.partial(jax.jit, donate_argnums=0)
-    def step(state, images, labels):
-        count, *lists = state
-        loss, gradients = jax.value_and_grad(loss_of)(lists[0], images, labels)
-        count = count + 1
-        updated = [adam(count, *parts) for parts in zip(*lists, gradients)]
-        return (count, *map(list, zip(*updated))), loss
-
-    images, labels = ([jnp.asarray(part) for part in whole] for whole in arrays[:2])
-    p = [jnp.array(a) for a in arrays[2:]]
-    state, done, losses = (jnp.float32(0), p, [jnp.zeros_like(a) for a in p], [jnp.zeros_like(a) for a in p]), 0, []
-
-    def run(count):
-        nonlocal state, done, losses
-        for _ in range(count):
-            state, loss = step(state, images[done % len(images)], labels[done % len(labels)])
-            if done < 20:
-                losses.append(loss)
-            done += 1
-        jax.block_until_ready(loss)
-    run(20)
-    return run, lambda: [[float(loss) for loss in losses]]
-
-
 def make(op, arrays):
-    if op == "mlp":
-        return mlp(arrays)
+    if op in jax_models.TRAINED:
+        return jax_models.TRAINED[op](arrays)
     f = (lambda x, y: x + y) if op == "eager_add" else jax.jit(OPS[op])
     x = [jnp.asarray(a) for a in arrays]
     jax.block_until_ready(f(*x))

@@ -194,13 +194,14 @@ std::map<std::string, Op> ops() {
 Workload make(const std::string& name, const std::vector<std::string>& words) {
   static const std::map<std::string, Op> table = ops();
   if (name == "start") return bench::start_this_program();
+  if (name == "once") return bench::start_once(words);
   const auto found = table.find(name);
   if (found == table.end()) throw std::runtime_error("there is no workload " + name);
   Tensors inputs;
   unsigned seed = 0;
   for (const bench::Input& input : bench::parse_inputs(words)) {
     ++seed;
-    if (input.is_float) {
+    if (input.is_float()) {
       inputs.push_back(torch::tensor(input.floats(seed)).reshape(input.shape));
     } else {
       inputs.push_back(torch::tensor(input.integers(seed), torch::kInt).reshape(input.shape).to(torch::kLong));

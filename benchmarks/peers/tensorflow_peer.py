@@ -5,20 +5,12 @@ import threading
 
 import child
 import tensorflow as tf
+from tensorflow_models import TRAINED, cross_entropy, layer_norm
 
-XLA = sys.argv[1:] == ["xla"]
+XLA = sys.argv[1:2] == ["xla"]
 THREADS = int(os.environ["OMP_NUM_THREADS"])
 tf.config.threading.set_intra_op_parallelism_threads(THREADS)
 tf.config.threading.set_inter_op_parallelism_threads(1)
-
-
-def layer_norm(x, scale, offset):
-    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
-    return tf.nn.batch_normalization(x, mean, variance, offset, scale, 1e-3)
-
-
-def cross_entropy(labels, logits):
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
 
 def gelu(x):
@@ -114,54 +106,6 @@ def variables(op, x):
     return lambda count: work(v, count), results
 
 
-def mlp(x):
-    """Training: images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps. The optimizer is
-    that of Keras by default and one op for each variable with best effort."""
-    images, labels = tf.unstack(x[0]), tf.unstack(x[1])
-    p = [tf.Variable(v) for v in x[2:]]
-    m, s = ([tf.Variable(tf.zeros_like(v)) for v in p] for _ in range(2))
-    powers = [tf.Variable(0.9), tf.Variable(0.999)]
-    keras = None if child.best_effort() else tf.keras.optimizers.Adam(1e-3, epsilon=1e-7)
-    if keras:
-        keras.build(p)
-
-    @tf.function(jit_compile=XLA, input_signature=[tf.TensorSpec(images[0].shape, tf.float32), tf.TensorSpec(labels[0].shape, tf.int32)])
-    def step(images, labels):
-        with tf.GradientTape() as tape:
-            x = images
-            for weight, bias in zip(p[:-2:2], p[1:-2:2]):
-                x = tf.nn.relu(tf.nn.bias_add(tf.matmul(x, weight), bias))
-            loss = tf.reduce_mean(cross_entropy(labels, tf.nn.bias_add(tf.matmul(x, p[-2]), p[-1])))
-        gradients = tape.gradient(loss, p)
-        if keras:
-            keras.apply_gradients(zip(gradients, p))
-            return loss
-        b1, b2 = (power.read_value() for power in powers)
-        for v, mean, square, g in zip(p, m, s, gradients):
-            tf.raw_ops.ResourceApplyAdam(var=v.handle, m=mean.handle, v=square.handle, beta1_power=b1, beta2_power=b2, lr=1e-3, beta1=0.9,
-                                         beta2=0.999, epsilon=1e-7, grad=g)
-        powers[0].assign(b1 * 0.9)
-        powers[1].assign(b2 * 0.999)
-        return loss
-
-    step = step.get_concrete_function() if child.best_effort() else step
-    done = 0
-
-    def one():
-        nonlocal done
-        loss = step(images[done % len(images)], labels[done % len(labels)])
-        done += 1
-        return loss
-
-    losses = [float(one()) for _ in range(20)]
-
-    def run(count):
-        for _ in range(count):
-            loss = one()
-        loss.numpy()
-    return run, lambda: [losses]
-
-
 def make(op, arrays):
     x = [tf.constant(a) for a in arrays]
     if op in ("eager_add", "recorded_add"):
@@ -172,8 +116,8 @@ def make(op, arrays):
         if XLA:
             raise KeyError(op)
         return variables(op, *x)
-    if op == "mlp":
-        return mlp(x)
+    if op in TRAINED:
+        return TRAINED[op](x, XLA)
     f = tf.function(OPS[op], input_signature=[tf.TensorSpec(v.shape, v.dtype) for v in x], jit_compile=XLA)
     f = f.get_concrete_function() if child.best_effort() else f
     f(*x)

@@ -6,8 +6,9 @@ import sys
 import child
 import torch
 import torch.nn.functional as F
+from torch_models import TRAINED
 
-COMPILED = sys.argv[1:] == ["compiled"]
+COMPILED = sys.argv[1:2] == ["compiled"]
 torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 torch.set_num_interop_threads(1)
 if child.best_effort():
@@ -113,46 +114,6 @@ def assign_add(x):
     return lambda count: add_ones(v, count), lambda: [add_ones(x.clone(), 800)]
 
 
-class MlpTraining:
-    """Images, labels, then the weight and bias of each layer. When compiled, the optimizer is so by default and fused with best effort."""
-
-    def __init__(self, x):
-        self.images, self.labels, self.steps = x[0].unbind(), x[1].unbind(), 0
-        layers = []
-        for weight, bias in zip(x[2::2], x[3::2]):
-            layer = torch.nn.Linear(*weight.shape)
-            with torch.no_grad():
-                layer.weight.copy_(weight.t())
-                layer.bias.copy_(bias)
-            layers += [layer, torch.nn.ReLU()]
-        net = torch.nn.Sequential(*layers[:-1])
-        fused = child.best_effort() or not COMPILED
-        self.optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, eps=1e-7, fused=fused or None)
-        self.loss, self.update = lambda images, labels: F.cross_entropy(net(images), labels), self.optimizer.step
-        if COMPILED:
-            self.loss = torch.compile(self.loss, fullgraph=True)
-            self.update = self.update if fused else torch.compile(self.update)
-
-    def step(self):
-        loss = self.loss(self.images[self.steps % len(self.images)], self.labels[self.steps % len(self.labels)])
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        self.update()
-        self.steps += 1
-        return loss
-
-
-def mlp(x):
-    """The result is the losses of the first 20 steps."""
-    training = MlpTraining(x)
-    losses = [training.step().item() for _ in range(20)]
-
-    def run(count):
-        for _ in range(count):
-            training.step()
-    return run, lambda: [losses]
-
-
 def both_ways(f, x, dy):
     sources = [v.requires_grad_() for v in x if v.is_floating_point()]
 
@@ -174,8 +135,8 @@ def make(op, arrays):
         raise KeyError(op)
     if op == "assign_add":
         return assign_add(*x)
-    if op == "mlp":
-        return mlp(x)
+    if op in TRAINED:
+        return TRAINED[op](x, COMPILED)
     if op == "recorded_add":
         return recorded_add(*x)
     if op == "adam":
