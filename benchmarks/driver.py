@@ -140,7 +140,7 @@ def run(options):
             if options.json:
                 write_json(options.json, rows)
         if "T19" in chosen:
-            for row in (sizes.on_disk(f"{BUILD}/libweft.so", peers), *sizes.in_memory(ours, peers)):
+            for row in (sizes.on_disk(f"{BUILD}/libweft.so", peers), *sizes.in_memory(ours[0], peers)):
                 rows.append({**row, "tree": tree})
                 print_row(rows[-1], peers)
             if options.json:

@@ -17,7 +17,7 @@ class Protocol:
     rounds: int = 15
     block: float = 0.05     # seconds at least
     warm_up: float = 5      # seconds at most
-    patience: float = 120   # seconds for the rounds of a row; after that three rounds are enough
+    patience: float = 30    # seconds for the rounds of a row; after that three rounds are enough
 
     @staticmethod
     def quick():

@@ -39,8 +39,8 @@ std::string table(const std::vector<FunctionReport::Step>& steps) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(1) << all << " us in " << steps.size() << " steps\n";
   for (const Line& line : sorted)
-    out << std::setw(10) << line.microseconds << " us" << std::setw(6) << 100 * line.microseconds / all << " %" << std::setw(5) << line.count << " x  "
-        << line.text << '\n';
+    out << std::setw(10) << line.microseconds << " us" << std::setw(6) << 100 * line.microseconds / all << " %" << std::setw(5)
+        << line.count << " x  " << line.text << '\n';
   return out.str();
 }
 
@@ -67,7 +67,8 @@ class Training {
       step();
       const FunctionReport report = function_.explain();
       if (steps.empty()) steps = report.traces[0].steps;
-      for (std::size_t i = 0; i < steps.size(); ++i) steps[i].microseconds = std::min(steps[i].microseconds, report.traces[0].steps[i].microseconds);
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        steps[i].microseconds = std::min(steps[i].microseconds, report.traces[0].steps[i].microseconds);
     }
     return table(steps);
   }

@@ -134,7 +134,8 @@ Workload start_this_program(std::vector<std::string> words) {
             for (long i = 0; i < count; ++i) {
               pid_t child = 0;
               int status = 0;
-              if (posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0 || waitpid(child, &status, 0) < 0 || status != 0)
+              const bool started = posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) == 0;
+              if (!started || waitpid(child, &status, 0) < 0 || status != 0)
                 throw std::runtime_error("cannot start " + words[0]);
             }
           },

@@ -9,8 +9,8 @@
 // An INPUT is DTYPE:SHAPE:LOW:HIGH, for example f32:4096x1024:-4:4 or i32:scalar:0:10. All contestants fill it with the same numbers.
 // f32 and i32 are spread evenly; zipf:512:1.05:1000 are ids below 1000, of which the nth is as likely as 1 / n^1.05, nearly.
 //
-// Instead of serving, `CONTESTANT nothing` ends at once, `CONTESTANT once OP INPUT...` after one repetition: what starting costs. `CONTESTANT profile
-// OP INPUT...` prints what the time of a repetition is made of, if the contestant knows.
+// Instead of serving, `CONTESTANT nothing` ends at once and `CONTESTANT once OP INPUT...` after one repetition: what starting costs.
+// `CONTESTANT profile OP INPUT...` prints what the time of a repetition is made of, if the contestant knows.
 //
 // C++17, because a peer's headers may know no more.
 #pragma once

@@ -7,7 +7,7 @@ import subprocess
 
 import plot
 import targets
-from suite import CASES, GROUPS
+from suite import CASES, GROUPS, MODELS
 
 INTRODUCTION = """# Benchmarks
 
@@ -186,13 +186,19 @@ def losses(rows):
 
 
 def sizes(rows):
-    for row in rows:
-        if row.get("ours_bytes"):
-            yield "\n## Size on disk\n"
-            yield "| Library | Size | Ours / theirs |\n|---|---|---|"
-            yield f"| Weft, shared library, stripped | {megabytes(row['ours_bytes'])} | |"
-            for name, entry in row["peers"].items():
-                yield f"| {name} | {megabytes(entry['bytes'])} | {entry['ratio']:.3g} |"
+    """A table for each thing that was measured in bytes."""
+    found = [row for row in rows if row.get("ours_bytes")]
+    if not found:
+        return
+    names = list(dict.fromkeys(name for row in found for name in row["peers"]))
+    yield "\n## Sizes\n"
+    yield "Bytes, and in brackets ours / theirs. Peak memory is that of a process that does nothing else, inputs included.\n"
+    yield line("", "What", "Ours", *names)
+    yield "|" + "---|" * (3 + len(names))
+    for row in found:
+        cells = [row["peers"].get(name) for name in names]
+        compared = (f"{megabytes(c['bytes'])} ({c['ratio']:.3g})" if c else "" for c in cells)
+        yield line(row["id"], row["case"], megabytes(row["ours_bytes"]), *compared)
 
 
 def doubts(rows):
@@ -211,7 +217,8 @@ def doubts(rows):
 def write(root, rows, peers, isa, quick):
     timed = [row for row in rows if "ours_bytes" not in row]
     measured = [row for row in timed if row["ours_ns"] is not None]
-    names = [peer.name for peer in peers if any(peer.name in row["peers"] for row in timed)]
+    met = dict.fromkeys(name for row in timed for name in row["peers"])  # also Weft itself on one thread, which is no library
+    names = [name for name in dict.fromkeys([*(peer.name for peer in peers), *met]) if name in met]
     rounds, discarded = max((row["rounds"] for row in measured), default=0), sum(row["discarded"] for row in measured)
     lines = [INTRODUCTION.format(rounds=rounds, discarded=discarded)]
     if quick:
@@ -224,6 +231,8 @@ def write(root, rows, peers, isa, quick):
         if not of_group:
             continue
         lines.append(f"\n## {group.capitalize()}\n")
+        if group == "training":
+            lines.append(MODELS)
         # A column for those alone who take part.
         present = [name for name in names if any(name in row["peers"] or name in row.get("void", {}) for row in of_group)]
         if present:
@@ -232,6 +241,6 @@ def write(root, rows, peers, isa, quick):
                 out.write(plot.ratios([row for row in of_group if row["peers"]], names))
             lines.append(f"![Ours / theirs, {group}]({file})\n")
         lines += group_table(of_group, present)
-    lines += [*targets.table(timed), *passes(timed), *sizes(rows), *losses(timed), *doubts(timed)]
+    lines += [*targets.table(rows), *passes(timed), *sizes(rows), *losses(timed), *doubts(timed)]
     with open(f"{root}/docs/benchmarks.md", "w") as out:
         out.write("\n".join(lines) + "\n")

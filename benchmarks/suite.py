@@ -261,17 +261,24 @@ def gpt(batch=8, time=128, width=256, blocks=4, inner=1024, tokens=256):
 
 
 TRAINED = {  # id: name, op, inputs and limit
-    "T14": ("a CNN 32x32x3 with SGD, batch 64", "cnn", cnn()),
-    "T15": ("a recommender with 8 tables of 100,000 x 32 with Adagrad, batch 512", "recommender", recommender()),
-    "T16": ("an LSTM 128-256, 64 times, with Adam, batch 64", "lstm", lstm()),
-    "T17": ("a GPT of 4 blocks of 256, context 128, with AdamW, batch 8", "gpt", gpt()),
+    "T14": ("a CNN with SGD, batch 64", "cnn", cnn()),
+    "T15": ("a recommender with Adagrad, batch 512", "recommender", recommender()),
+    "T16": ("an LSTM with Adam, batch 64", "lstm", lstm()),
+    "T17": ("a GPT with AdamW, batch 8", "gpt", gpt()),
 }
+MODELS = """The MLP has relu between its layers. The CNN (among the convolutions, below) takes images 32x32x3: convolutions 3x3 to 32 and 32
+channels, a pool, to 64 and 64, a pool, and dense layers of 256 and 10. The recommender looks up a row of 32 numbers in each of 8 tables of
+100,000, by ids that follow Zipf's law with exponent 1.05; with 13 more numbers they go through an MLP 269-128-64-1. The LSTM reads 128
+numbers 64 times, has a state of 256, and a dense layer of 10 on the last one. The GPT has 4 blocks of width 256 with 4 heads, 1024 numbers
+inside each, 128 tokens of context, and 256 different tokens.
+"""
 
 
 def training():
     for batch in (32, 128, 1024):
         for how in ("", "traced "):
-            yield Case("T13", f"{how}step of an MLP 784-512-512-10 with Adam, batch {batch}", f"{how.strip()}{'_' if how else ''}mlp", *mlp(MLP, batch))
+            op = "traced_mlp" if how else "mlp"
+            yield Case("T13", f"{how}step of an MLP 784-512-512-10 with Adam, batch {batch}", op, *mlp(MLP, batch))
     for id, (name, op, inputs_and_limit) in TRAINED.items():
         yield Case(id, f"traced step of {name}", op, *inputs_and_limit)
 
@@ -280,7 +287,8 @@ def scaling():
     """On one thread and on two; and how a step grows with its batch and with its depth."""
     for case in (*fused_maps(), *matmuls(), *training()):
         if case.name in SCALED:
-            yield replace(case, id="T20", name=f"{case.name}, on 2 threads", rivals=ONE_THREAD)
+            name = f"2 threads: {case.name.removeprefix('traced ').removeprefix('step of ')}"
+            yield replace(case, id="T20", name=name, rivals=ONE_THREAD)
     for batch in (1, 4, 16, 64, 256):
         yield Case("T20", f"traced step of an MLP 784-512-512-10, batch {batch}", "traced_mlp", *mlp(MLP, batch), rivals=NOBODY)
     for depth in (2, 8, 32, 64):
@@ -325,15 +333,18 @@ def start():
     yield Case("T18", "start and end of a program linked with it", "start", (), None)
     (images, labels, *parameters), limit = mlp(MLP, 128)
     images, labels = (replace(stream, shape=(1, *stream.shape[1:])) for stream in (images, labels))
-    yield Case("T18", "start of a program, one traced step of an MLP 784-512-512-10, batch 128, and its end", "once",
+    yield Case("T18", "start, one traced step of an MLP with Adam, batch 128, end", "once",
                ("traced_mlp", images, labels, *parameters), limit)
 
 
-WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, convolutions, scaling, passes, start, elementary)
+WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, convolutions,
+             scaling, passes, start, elementary)
 CASES = [case for workload in WORKLOADS for case in workload()]
 IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk and in memory, is no matter of time: see sizes.py
-IN_MEMORY = [case for case in CASES if case.id in ("T13", "T14", "T17") and case.name.startswith("traced step") and "batch 32" not in case.name]
+IN_MEMORY = [case for case in CASES if case.id in ("T13", "T14", "T17") and case.name.startswith("traced step")
+             and not case.name.endswith(("batch 32", "batch 1024"))]
 
 # Geometric means are given for groups, never for all.
-GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "loops": ("T6",), "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"),
-          "optimizers": ("T11",), "products": ("T12",), "training": ("T13", "T15", "T16", "T17"), "convolutions": ("T14",), "scaling": ("T20",), "passes": ("passes",), "start": ("T18",)}
+GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "loops": ("T6",),
+          "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"), "optimizers": ("T11",), "products": ("T12",),
+          "training": ("T13", "T15", "T16", "T17"), "convolutions": ("T14",), "scaling": ("T20",), "passes": ("passes",), "start": ("T18",)}

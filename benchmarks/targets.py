@@ -16,9 +16,11 @@ class Target:
             by_name = {row["case"]: row["ours_ns"] for row in rows}
             more, less = (by_name.get(case) for case in self.cases)
             return [more - less if self.measure == "difference" else more / less] if more and less else []
-        found = [row for row in rows if any(f"{row['case']}$".startswith(case) for case in self.cases) and row["ours_ns"] is not None]
-        if self.measure in ("ours_ns", "of_limit", "of_triad"):
-            return [row[self.measure] for row in found if self.measure in row]
+        id = self.what.split()[0] if self.what[0] == "T" else None
+        found = [row for row in rows if row["id"] == (id or row["id"]) and not row.get("failed")]
+        found = [row for row in found if any(f"{row['case']}$".startswith(case) for case in self.cases)]
+        if self.measure in ("ours_ns", "ours_bytes", "of_limit", "of_triad"):
+            return [row[self.measure] for row in found if row.get(self.measure) is not None]
         return [row["peers"][self.measure]["ratio"] for row in found if self.measure in row["peers"]]
 
     def reached(self, values):
@@ -34,6 +36,10 @@ SHAPES = ("chain", "tree")
 SINGLE = ("a * x", "x + b", "relu(x), ", "x * z", "x + z")
 BIG = tuple(f"matmul {n}x{n}x{n}" for n in (256, 512, 1024, 2048))
 WIDE = ("64 x 32x32, 32 -> 32", "64 x 16x16, 32 -> 64", "64 x 16x16, 64 -> 64")
+
+STEPS = {id: f"traced step of {what}" for id, what in (("T13", "an MLP"), ("T14", "a CNN"), ("T15", "a recommender"), ("T16", "an LSTM"),
+                                                       ("T17", "a GPT"))}
+LIBRARIES = ("TensorFlow", "TensorFlow XLA", "JAX", "PyTorch", "PyTorch compiled", "LibTorch")
 
 TARGETS = (
     Target("T1 eager scalar add, ns", ("eager add of two f32 scalars$",), "ours_ns", most=100),
@@ -69,10 +75,13 @@ TARGETS = (
            cause="At 32 the multiply-adds alone take 690 ns at the peak of the machine and oneDNN 1,480 ns: half of that is 93 % of the peak, call "
                  "included. At 16 the kernel takes 130 ns and the eager call around it 180 ns on a quiet machine."),
     Target("T13 batch 128, against LibTorch", ("step of an MLP 784-512-512-10 with Adam, batch 128",), "LibTorch", most=0.8),
-    Target("T13 traced, of limit", ("traced step of an MLP 784",), "of_limit", least=0.7),
-    *(Target(f"T13 traced, against {peer}", ("traced step of an MLP 784",), peer, most=1) for peer in ("PyTorch compiled", "JAX", "TensorFlow XLA")),
-    Target("T20 T13 on two threads against one", ("traced step of an MLP, batch 1024, on 1 threads", "traced step of an MLP, batch 1024, on 2 threads"), "quotient",
-           least=1.7),
+    *(Target(f"{id} traced, of limit", (case,), "of_limit", least=0.7) for id, case in STEPS.items()),
+    *(Target(f"{id} traced, against {peer}", (case,), peer, most=1) for id, case in STEPS.items() for peer in LIBRARIES),
+    Target("T18 start and first step of T13, ns", ("start, one traced step",), "ours_ns", most=50e6),
+    Target("T19 peak memory of T13, bytes", ("peak memory, traced step of an MLP 784-512-512-10 with Adam, batch 128$",), "ours_bytes",
+           most=60e6),
+    *(Target(f"T20 {id} on two threads against one", (case.replace("traced step of", "2 threads:"),), "Weft on 1 thread", most=1 / 1.7)
+      for id, case in STEPS.items()),
     Target("T14 forward from 32 channels, of limit", tuple(f"conv 3x3 forward, {w}" for w in WIDE), "of_limit", least=0.8),
     Target("T14 backward from 32 channels, of limit", tuple(f"conv 3x3 backward to {to}, {w}" for to in ("input", "filter") for w in WIDE),
            "of_limit", least=0.7),

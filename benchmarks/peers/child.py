@@ -45,7 +45,7 @@ def start(*command):
 
 
 def training(step, wait=lambda loss: None):
-    """One step after the other; step() gives the loss, and wait(loss) returns when it is known. The result is the losses of the first 20."""
+    """Steps, one after the other: step() gives the loss, wait(loss) returns when it is known. The result is the losses of the first 20."""
     losses = []
 
     def run(count):

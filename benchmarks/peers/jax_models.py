@@ -131,5 +131,10 @@ def gpt(parameters, text, following):
     return jnp.mean(cross_entropy(following, norm(x, scale, offset) @ head))
 
 
-TRAINED = {"mlp": trained(mlp, *adam()), "cnn": trained(cnn, sgd, 1), "recommender": recommender, "lstm": trained(lstm, *adam(epsilon=1e-8)),
-           "gpt": trained(gpt, *adam(epsilon=1e-8, decay=0.01))}
+TRAINED = {
+    "mlp": trained(mlp, *adam()),
+    "cnn": trained(cnn, sgd, 1),
+    "recommender": recommender,
+    "lstm": trained(lstm, *adam(epsilon=1e-8)),
+    "gpt": trained(gpt, *adam(epsilon=1e-8, decay=0.01)),
+}

@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -86,50 +87,6 @@ Workload assign_add(Tensors x) {
           }};
 }
 
-// Images, labels, then the weight and bias of each layer. The result is the losses of the first 20 steps.
-class MlpTraining {
- public:
-  explicit MlpTraining(const Tensors& x) : images_(x[0].unbind()), labels_(x[1].unbind()) {
-    for (std::size_t i = 2; i < x.size(); i += 2) {
-      torch::nn::Linear layer(x[i].size(0), x[i].size(1));
-      const torch::NoGradGuard no_gradients;
-      layer->weight.copy_(x[i].t());
-      layer->bias.copy_(x[i + 1]);
-      if (i > 2) net_->push_back(torch::nn::ReLU());
-      net_->push_back(layer);
-    }
-    parameters_ = net_->parameters();
-    adam_ = std::make_unique<torch::optim::Adam>(parameters_, torch::optim::AdamOptions(1e-3).eps(1e-7));
-  }
-
-  Tensor step() {
-    const std::size_t i = step_++;
-    const Tensor loss = torch::cross_entropy_loss(net_->forward(images_[i % images_.size()]), labels_[i % labels_.size()]);
-    for (const Tensor& parameter : parameters_) parameter.mutable_grad().reset();
-    loss.backward();
-    adam_->step();
-    return loss;
-  }
-
- private:
-  Tensors images_, labels_, parameters_;
-  torch::nn::Sequential net_;
-  std::unique_ptr<torch::optim::Adam> adam_;
-  std::size_t step_ = 0;
-};
-
-Workload mlp(Tensors x) {
-  return {[training = std::make_shared<MlpTraining>(x)](long count) {
-            for (long i = 0; i < count; ++i) bench::keep(training->step());
-          },
-          [=] {
-            MlpTraining training(x);
-            Tensors losses;
-            for (int i = 0; i < 20; ++i) losses.push_back(training.step().detach());
-            return results(torch::stack(losses));
-          }};
-}
-
 Tensor layer_norm(const Tensors& x) { return torch::layer_norm(x[0], {x[0].size(-1)}, x[1], x[2], 1e-3); }
 Tensor cross_entropy(const Tensors& x) {
   return torch::cross_entropy_loss(x[1], x[0].to(torch::kLong), {}, at::Reduction::None);
@@ -143,6 +100,124 @@ Tensor image(const Tensor& x) { return stored(x.permute({0, 3, 1, 2})); }
 Tensor filter(const Tensor& x) { return stored(x.permute({3, 2, 0, 1})); }
 Tensor nhwc(const Tensor& x) { return x.permute({0, 2, 3, 1}); }
 Tensor hwio(const Tensor& x) { return x.permute({2, 3, 1, 0}); }
+
+// Two streams of batches, then the parameters, as `stored` makes them; the loss of one batch; an optimizer. The result is the losses of the
+// first 20 steps.
+using Loss = Tensor (*)(const Tensors& parameters, const Tensor& inputs, const Tensor& labels);
+using Rule = std::unique_ptr<torch::optim::Optimizer> (*)(const Tensors& parameters);
+
+class Training {
+ public:
+  Training(const Tensors& x, Tensors (*stored)(Tensors), Loss loss, Rule rule)
+      : inputs_(x[0].unbind()), labels_(x[1].unbind()), loss_(loss) {
+    for (const Tensor& parameter : stored({x.begin() + 2, x.end()})) parameters_.push_back(parameter.clone().requires_grad_());
+    rule_ = rule(parameters_);
+  }
+
+  Tensor step() {
+    const std::size_t i = step_++;
+    const Tensor loss = loss_(parameters_, inputs_[i % inputs_.size()], labels_[i % labels_.size()]);
+    for (const Tensor& parameter : parameters_) parameter.mutable_grad().reset();
+    loss.backward();
+    rule_->step();
+    return loss.detach();
+  }
+
+ private:
+  Tensors inputs_, labels_, parameters_;
+  Loss loss_;
+  std::unique_ptr<torch::optim::Optimizer> rule_;
+  std::size_t step_ = 0;
+};
+
+Workload training(const Tensors& x, Tensors (*stored)(Tensors), Loss loss, Rule rule) {
+  return {[all = std::make_shared<Training>(x, stored, loss, rule)](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(all->step());
+          },
+          [=] {
+            Training all(x, stored, loss, rule);
+            Tensors losses;
+            for (int i = 0; i < 20; ++i) losses.push_back(all.step());
+            return results(torch::stack(losses));
+          }};
+}
+
+// Weights of dense layers are [outputs, inputs] here.
+Tensors dense(Tensors x) {
+  for (Tensor& v : x)
+    if (v.dim() == 2) v = v.t().contiguous();
+  return x;
+}
+
+Tensor layers(Tensor x, const Tensor* p, const Tensor* end) {
+  for (; p + 2 < end; p += 2) x = torch::relu(torch::linear(x, p[0], p[1]));
+  return torch::linear(x, p[0], p[1]);
+}
+
+template <int exponent>  // of epsilon
+std::unique_ptr<torch::optim::Optimizer> adam(const Tensors& parameters) {
+  return std::make_unique<torch::optim::Adam>(parameters, torch::optim::AdamOptions(1e-3).eps(std::pow(10, exponent)));
+}
+std::unique_ptr<torch::optim::Optimizer> adamw(const Tensors& parameters) {
+  return std::make_unique<torch::optim::AdamW>(parameters, torch::optim::AdamWOptions(1e-3).eps(1e-8).weight_decay(0.01));
+}
+std::unique_ptr<torch::optim::Optimizer> sgd(const Tensors& parameters) {
+  return std::make_unique<torch::optim::SGD>(parameters, torch::optim::SGDOptions(0.01).momentum(0.9));
+}
+
+Workload mlp(Tensors x) {
+  return training(x, dense, [](const Tensors& p, const Tensor& images, const Tensor& labels) {
+    return torch::cross_entropy_loss(layers(images, p.data(), p.data() + p.size()), labels);
+  }, adam<-7>);
+}
+
+Tensors cnn_parameters(Tensors x) {
+  for (std::size_t i = 0; i < 8; i += 2) x[i] = filter(x[i]);
+  x[8] = x[8].reshape({8, 8, 64, -1}).permute({2, 0, 1, 3}).reshape({8 * 8 * 64, -1});  // pixels come in another order
+  return dense(x);
+}
+Tensor cnn_loss(const Tensors& p, const Tensor& images, const Tensor& labels) {
+  const auto conv = [&](const Tensor& x, std::size_t i) { return torch::relu(torch::conv2d(x, p[2 * i], p[2 * i + 1], 1, 1)); };
+  Tensor x = torch::max_pool2d(conv(conv(images, 0), 1), 2);
+  x = torch::max_pool2d(conv(conv(x, 2), 3), 2);
+  return torch::cross_entropy_loss(layers(x.flatten(1), p.data() + 8, p.data() + p.size()), labels);
+}
+Workload cnn(Tensors x) {
+  x[0] = x[0].permute({0, 1, 4, 2, 3});  // still stored channels last
+  if (!best_effort) x[0] = x[0].contiguous();
+  return training(x, cnn_parameters, cnn_loss, sgd);
+}
+
+Tensor lstm_loss(const Tensors& p, const Tensor& sequences, const Tensor& labels) {
+  const Tensor start = torch::zeros({1, sequences.size(1), p[1].size(1)});
+  const auto all = torch::lstm(sequences, {start, start}, {p[0], p[1], p[2], torch::zeros_like(p[2])}, true, 1, 0.0, true, false, false);
+  return torch::cross_entropy_loss(torch::linear(std::get<1>(all)[0], p[3], p[4]), labels);
+}
+Workload lstm(Tensors x) { return training(x, dense, lstm_loss, adam<-8>); }
+
+Tensors gpt_parameters(Tensors x) {
+  Tensors all = dense({x.begin() + 2, x.end()});
+  all.insert(all.begin(), x.begin(), x.begin() + 2);
+  return all;
+}
+Tensor gpt_loss(const Tensors& p, const Tensor& text, const Tensor& following) {
+  constexpr std::int64_t kHeads = 4;
+  const std::int64_t batch = text.size(0), time = text.size(1), width = p[0].size(1);
+  const auto norm = [&](const Tensor& x, const Tensor* of) { return torch::layer_norm(x, {width}, of[0], of[1], 1e-5); };
+  const Tensor mask = torch::full({time, time}, -1e9f).triu(1);
+  Tensor x = torch::embedding(p[0], text) + p[1];
+  std::size_t i = 2;
+  for (; i + 3 < p.size(); i += 12) {
+    const Tensor* of = &p[i];
+    const Tensors qkv = torch::linear(norm(x, of), of[2], of[3]).view({batch, time, 3, kHeads, -1}).permute({2, 0, 3, 1, 4}).unbind();
+    const Tensor scores = torch::matmul(qkv[0], qkv[1].transpose(-1, -2)) * (1 / std::sqrt(static_cast<double>(width / kHeads))) + mask;
+    const Tensor seen = torch::matmul(torch::softmax(scores, -1), qkv[2]).transpose(1, 2).reshape({batch, time, width});
+    x = x + torch::linear(seen, of[4], of[5]);
+    x = x + torch::linear(torch::gelu(torch::linear(norm(x, of + 6), of[8], of[9]), "tanh"), of[10], of[11]);
+  }
+  return torch::cross_entropy_loss(torch::linear(norm(x, &p[i]), p[i + 2]).view({batch * time, -1}), following.reshape(-1));
+}
+Workload gpt(Tensors x) { return training(x, gpt_parameters, gpt_loss, adamw); }
 
 Tensor conv_backward(const Tensor& dy, const Tensor& x, const Tensor& w, bool to_input) {
   const auto all = at::convolution_backward(dy, x, w, c10::nullopt, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1, {to_input, !to_input, false});
@@ -165,6 +240,9 @@ std::map<std::string, Op> ops() {
       {"assign_add", assign_add},
       {"mlp", mlp},
       {"traced_mlp", mlp},
+      {"cnn", cnn},
+      {"lstm", lstm},
+      {"gpt", gpt},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
       {"relu", op([](const Tensors& x) { return torch::relu(x[0]); })},
       {"expression", op([](const Tensors& x) { return torch::relu(x[0] * x[3] + x[1]) * x[3] + x[2] * x[4]; })},

@@ -70,7 +70,7 @@ def train_cnn(x, compiled):
 
 
 def recommender(x, compiled):
-    """By default tables with sparse gradients and Adagrad. Else, since what is compiled knows none, only the rows that are named take part."""
+    """By default tables with sparse gradients. Else, since what is compiled knows none, only the rows that are named take part."""
     numbers, ids, clicked = (stream.unbind() for stream in x[:3])
     clicked = [labels.float() for labels in clicked]
     p, turns = [Parameter(v.clone()) for v in dense(x[11:])], child.turns(numbers, ids, clicked)
