@@ -41,7 +41,6 @@ const std::map<std::string, Op>& ops() {
       {"cnn", cnn},
       {"recommender", recommender},
       {"lstm", lstm},
-      {"folded_lstm", folded_lstm},
       {"gpt", gpt},
       {"while_turns", while_turns},
       {"traced_expression", traced_expression},

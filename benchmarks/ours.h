@@ -78,7 +78,6 @@ Op mlp(bool traced, std::vector<std::string> without = {});
 Workload cnn(const Tensors& x);
 Workload recommender(const Tensors& x);
 Workload lstm(const Tensors& x);
-Workload folded_lstm(const Tensors& x);
 Workload gpt(const Tensors& x);
 
 }  // namespace ours

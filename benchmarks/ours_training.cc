@@ -151,10 +151,7 @@ Workload recommender(const Tensors& x) {
 }
 
 Workload lstm(const Tensors& x) {
-  return training<Lstm<false>, Adam, Tensor, Tensor>(x, AdamOptions{.learning_rate = 1e-3f, .epsilon = 1e-8});
-}
-Workload folded_lstm(const Tensors& x) {
-  return training<Lstm<true>, Adam, Tensor, Tensor>(x, AdamOptions{.learning_rate = 1e-3f, .epsilon = 1e-8});
+  return training<Lstm, Adam, Tensor, Tensor>(x, AdamOptions{.learning_rate = 1e-3f, .epsilon = 1e-8});
 }
 
 Workload gpt(const Tensors& x) {
