@@ -41,6 +41,8 @@ constexpr Size kSerial = 64 * 64 * 64;
 constexpr Size kSmall = 40 * 40 * 40;
 // Products up to which factors are read as they lie whatever their strides: they stay in the caches.
 constexpr Size kLight = 160 * 160 * 160;
+// Elements of b, and rows of it at a time, from which few rows of a stream it.
+constexpr Size kStreamed = 1 << 18, kStreamedDepth = 32;
 // Elements of a factor that are packed at a time.
 constexpr Size kPacked = 4 << 20;
 
@@ -102,7 +104,10 @@ LeftBlock<T> as_it_lies(Matrix<const T> a) {
   return {LeftBlock<T>::kColumns, a.data, a.col};
 }
 
-// By measurement: packing pays where lines are read often, or where they are far apart.
+// Rows of b up to so many panels apart are near each other.
+constexpr Size kNear = 16;
+// By measurement: packing pays where lines are read often, or where they are far apart. For many rows b is packed once; for fewer each piece
+// of rows reads it as it lies.
 template <class T>
 bool left_as_it_lies(const GemmTiles<T>& tiles, Size n, Matrix<const T> a, bool light) {
   if (a.col == 1) return light || n <= 24 * tiles.cols;
@@ -110,7 +115,7 @@ bool left_as_it_lies(const GemmTiles<T>& tiles, Size n, Matrix<const T> a, bool 
 }
 template <class T>
 bool right_as_it_lies(const GemmTiles<T>& tiles, Size m, Matrix<const T> b, bool light) {
-  return b.col == 1 && (light || m <= 2 * tiles.rows || b.row <= 16 * tiles.cols);
+  return b.col == 1 && (light || m <= 40 * tiles.rows || b.row <= kNear * tiles.cols);
 }
 
 // Tasks are pieces of c; each adds up all of k, block by block.
@@ -118,14 +123,20 @@ template <class T, class S>
 void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
   constexpr Stored stored = stored_as<T, S>();
   const bool serial = m * n * k < kSerial;
-  const Pieces depths{k, 1, parts_of(k, most_depth(tiles))};
+  const bool light = m * n * k <= kLight;
+  // Few rows of a cannot hide what a large b costs: it is read in long runs of few rows, which memory likes best.
+  const bool streams = std::same_as<T, S> && m <= 2 * tiles.rows && b.col == 1 && n * k >= kStreamed;
+  const Pieces depths{k, 1, parts_of(k, streams ? kStreamedDepth : most_depth(tiles))};
   Pieces rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
   if (!serial) split(rows, cols, m * n * k);
   Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
   if constexpr (std::same_as<T, S>) {
-    if (left_as_it_lies(tiles, n, a, m * n * k <= kLight)) pack_a = Packing::kNone;
-    if (right_as_it_lies(tiles, m, b, m * n * k <= kLight)) pack_b = Packing::kNone;
+    if (left_as_it_lies(tiles, n, a, light)) pack_a = Packing::kNone;
+    if (right_as_it_lies(tiles, m, b, light)) pack_b = Packing::kNone;
   }
+
+  // The first strip of rows leaves a panel of b packed behind it: its lines may lie so that they compete for a few places of the cache.
+  const bool copies = pack_b == Packing::kNone && !light && m > tiles.rows && b.row > kNear * tiles.cols;
 
   // A packed factor holds its blocks of k one after the other, each in strips or panels.
   const Size width = round_up(n, tiles.cols);
@@ -152,7 +163,7 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   run(serial, rows.count * cols.count, [&](Size task) {
     const Size r = task % rows.count, q = task / rows.count, i = rows.start(r), j = cols.start(q), most = depths.size(depths.count - 1);
     const ScratchOf<T> own_a(pack_a == Packing::kInTask ? rows.size(r) * most : 0);
-    const ScratchOf<T> own_b(pack_b == Packing::kInTask ? round_up(cols.size(q), tiles.cols) * most : 0);
+    const ScratchOf<T> own_b(pack_b == Packing::kInTask ? round_up(cols.size(q), tiles.cols) * most : copies ? tiles.cols * most : 0);
     for (Size d = 0; d < depths.count; ++d) {
       const Size p = depths.start(d), depth = depths.size(d);
       LeftBlock<T> left{LeftBlock<T>::kPacked, nullptr, 0};
@@ -163,7 +174,7 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
       if (pack_b != Packing::kNone) right.data = pack_b == Packing::kShared ? right_at(d, q) : own_b.get();
       if constexpr (std::same_as<T, S>) {
         if (pack_a == Packing::kNone) left = as_it_lies<T>({a.data + i * a.row + p * a.col, a.row, a.col});
-        if (pack_b == Packing::kNone) right = {b.data + p * b.row + j, b.row, tiles.cols, false};
+        if (pack_b == Packing::kNone) right = {b.data + p * b.row + j, b.row, tiles.cols, false, copies ? own_b.get() : nullptr};
       }
       tiles.multiply(rows.size(r), cols.size(q), depth, left, right, c + i * c_row + j, c_row, d > 0);
     }

@@ -117,7 +117,8 @@ TEST(Gemm, IntegersEqualTheReferenceForOddSizesAndLayouts) {
 }
 
 TEST(Gemm, LargerProductsLieWithinTheBound) {
-  const Size cases[][3] = {{65, 130, 259}, {131, 67, 130}, {61, 200, 90}, {200, 18, 300}, {14, 200, 513}, {1, 2100, 260}, {2100, 1, 260}};
+  const Size cases[][3] = {{65, 130, 259}, {131, 67, 130}, {61, 200, 90}, {200, 18, 300}, {14, 200, 513}, {1, 2100, 260}, {2100, 1, 260},
+                           {50, 330, 300}, {9, 1100, 260}, {3, 1090, 270}};  // b is copied on the way; b is streamed by two strips, by one
   for (const auto& [m, n, k] : cases)
     for (const Isa isa : isas())
       for (const Layout la : {kByRows, kByColumns, kGaps})
@@ -152,7 +153,7 @@ void check_threads(Size m, Size n, Size k, Layout la, Layout lb) {
 }
 
 TEST(Gemm, HasTheSameBitsForAnyNumberOfThreads) {
-  const Size cases[][3] = {{150, 170, 190}, {257, 263, 515}, {8, 1030, 700},  {900, 16, 400},
+  const Size cases[][3] = {{150, 170, 190}, {257, 263, 515}, {8, 1030, 700},  {900, 16, 400}, {64, 64, 64}, {50, 330, 300},
                            {1, 3001, 1000}, {3001, 1, 1000}, {1, 7, 300000}};
   for (const auto& [m, n, k] : cases)
     for (const Layout la : {kByRows, kByColumns})

@@ -25,6 +25,7 @@ struct RightBlock {
   const T* data;
   std::int64_t stride, panel;
   bool padded;  // the last panel may be read to its full width
+  T* copy = nullptr;  // of a matrix as it lies: room for a panel, k * GemmTiles::cols; the first strip of rows puts it there for the others
 };
 
 template <class T>

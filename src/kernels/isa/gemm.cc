@@ -206,6 +206,44 @@ void tile_of(Size k, const T* a, Size a_step, const T* b, Size b_step, T* c, Siz
   }
 }
 
+// The same for a whole panel as it lies, which goes to `panel`.
+template <class T>
+using CopyFn = void (*)(Size k, const T* a, Size a_step, const T* b, Size b_step, T* panel, T* c, Size c_row, bool add);
+
+template <int R, bool ByRows, class T>
+void copy_tile_of(Size k, const T* a, Size a_step, const T* b, Size b_step, T* panel, T* c, Size c_row, bool add) {
+  Finish<T> finish;
+  finish.add = add;
+  if constexpr (ByRows) {
+    const T* rows[R];
+    WEFT_UNROLL for (int i = 0; i < R; ++i) rows[i] = a + i * a_step;
+    tile<R, 2, true, T>(1, k, Rows<T, R>{rows, R, {}}, Copied<T>{b, b_step, panel}, c, c_row, kTileCols<T>, finish);
+  } else {
+    tile<R, 2, true, T>(1, k, Strip<T>{a, a_step}, Copied<T>{b, b_step, panel}, c, c_row, kTileCols<T>, finish);
+  }
+}
+
+// Of several strips the first has more than half of the most rows.
+constexpr int kLeastCopying = kTileRows / 2 + 1;
+template <class T>
+struct CopyFns {
+  CopyFn<T> at[2][kTileRows - kLeastCopying + 1];  // [by rows][rows - kLeastCopying]
+};
+template <class T, int R = kTileRows>
+constexpr void fill_copying(CopyFns<T>& fns) {
+  fns.at[0][R - kLeastCopying] = copy_tile_of<R, false, T>;
+  fns.at[1][R - kLeastCopying] = copy_tile_of<R, true, T>;
+  if constexpr (R > kLeastCopying) fill_copying<T, R - 1>(fns);
+}
+template <class T>
+constexpr CopyFns<T> copy_fns() {
+  CopyFns<T> fns{};
+  fill_copying<T>(fns);
+  return fns;
+}
+template <class T>
+constexpr CopyFns<T> kCopyingTiles = copy_fns<T>();
+
 // One tile function for each height.
 template <class T>
 struct TileFns {
@@ -241,10 +279,16 @@ void multiply(Size m, Size n, Size k, LeftBlock<T> a, RightBlock<T> b, T* c, Siz
     const int cols = static_cast<int>(least(W, n - j));
     const int width = cols <= kLanes<T> ? 0 : b.padded || cols == W ? 2 : 1;
     const TileFns<T>& tiles = kTiles<T>[by_rows][width];
-    Size i = 0;
-    for (Size s = 0; s < strips.count; ++s) {
+    const T* panel = b.data;
+    Size i = 0, s = 0, stride = b.stride;
+    if (b.copy != nullptr && cols == W && strips.count > 1) {
+      const Size rows = strips.rows(0);
+      kCopyingTiles<T>.at[by_rows][rows - kLeastCopying](k, a.data, packed ? rows : a.stride, b.data, b.stride, b.copy, c + j, c_row, add);
+      panel = b.copy, stride = W, i = rows, s = 1;
+    }
+    for (; s < strips.count; ++s) {
       const Size rows = strips.rows(s);
-      tiles.at[rows - 1](k, a.data + i * row_step, packed ? rows : a.stride, b.data, b.stride, c + i * c_row + j, c_row, cols, add);
+      tiles.at[rows - 1](k, a.data + i * row_step, packed ? rows : a.stride, panel, stride, c + i * c_row + j, c_row, cols, add);
       i += rows;
     }
   }

@@ -13,6 +13,7 @@
 //   b   Strip   base[p * step + j]: a packed panel (step = the panel's width), or a matrix as it lies. The taps follow each other: tap t
 //               starts at p = t * k.
 //       Gather  pointers[p][offset + j].
+//       Copied  as Strip, and what is read is stored as a packed panel, for the tiles that follow. One tap.
 // Gather on both sides is the transposed product of a convolution's gradient by its weights: p runs over pixels, i over input channels,
 // j over output channels. Pixels that meet the border are left out of the lists, so nothing is multiplied by a zero that is not there.
 //
@@ -192,6 +193,23 @@ struct Gather {
   WEFT_INLINE const T* row(std::int64_t p) const { return pointers[p] + offset; }
 };
 
+template <class T>
+struct Copied {
+  const T* base;
+  std::int64_t step;
+  T* panel;
+  static constexpr int kAhead = 16;  // rows: the hardware does not foresee steps from row to row of a wide matrix
+  WEFT_INLINE void start(std::int64_t, std::int64_t) {}
+  WEFT_INLINE const T* row(std::int64_t p) const {
+    __builtin_prefetch(base + (p + kAhead) * step, 0, 2);
+    return base + p * step;
+  }
+  template <int V>
+  WEFT_INLINE void keep(std::int64_t p, const Vector<T> (&values)[V]) const {
+    WEFT_UNROLL for (int v = 0; v < V; ++v) store(panel + p * kTileCols<T> + v * kLanes<T>, values[v]);
+  }
+};
+
 // --- the tile ---
 
 /// What happens to a tile's sums after the last product, in this order: c + sum, + bias, + residual, relu. Each step rounds as an op of
@@ -255,6 +273,7 @@ WEFT_INLINE void tile(std::int64_t taps, std::int64_t k, A a, B b, T* c, std::in
       Vector<T> right[V];
       WEFT_UNROLL for (int v = 0; v < V; ++v)
         right[v] = Whole || v < V - 1 ? load(from + v * kLanes<T>) : load(from + v * kLanes<T>, last);
+      if constexpr (requires { b.keep(p, right); }) b.keep(p, right);
       WEFT_UNROLL for (int i = 0; i < R; ++i) {
         const Vector<T> left = spread(a.value(p, i));
         WEFT_UNROLL for (int v = 0; v < V; ++v) sums[i][v] = multiply_add(left, right[v], sums[i][v]);
