@@ -82,10 +82,13 @@ void split(Pieces& rows, Pieces& cols, Size products) {
   const Size broad = rows.total <= 2 * rows.unit ? 4 : 1;
   rows.count = parts_of(rows.total, 16 * rows.unit);
   cols.count = parts_of(cols.total, 16 * broad * cols.unit);
-  const Size wanted = std::min<Size>(12, products >> 18);
+  const Size wanted = std::clamp<Size>(products >> 18, 2, 12);
   while (rows.count * cols.count < wanted) {
     const bool rows_can = rows.total / rows.count >= 12 * rows.unit, cols_can = cols.total / cols.count >= 8 * broad * cols.unit;
-    if (!rows_can && !cols_can) return;
+    if (!rows_can && !cols_can) {
+      if (rows.count * cols.count == 1 && rows.total >= 10 * rows.unit) rows.count = 2;  // rather lower pieces than one thread
+      return;
+    }
     const bool by_rows = !cols_can || (rows_can && rows.total / rows.count > cols.total / cols.count);
     (by_rows ? rows : cols).count *= 2;
   }
