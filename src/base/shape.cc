@@ -54,6 +54,10 @@ bool Shape::known() const {
 }
 
 std::int64_t Shape::num_elements() const {
+  std::int64_t quick = 1;
+  bool plain = true;  // neither an unknown size nor a zero, and the product fits
+  for (std::int64_t size : sizes_) plain &= !__builtin_mul_overflow(quick, size, &quick) & (size > 0);
+  if (plain) return quick;
   std::int64_t count = 1;
   bool empty = false, overflow = false;
   for (std::int64_t size : sizes_) {

@@ -307,7 +307,11 @@ Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Locatio
 
 Specs check(const Call& call) {
   check_dtypes(call);
-  for (std::size_t i = 0; i < call.op.attrs.size(); ++i) check_attr(call, call.op.attrs[i], call.attrs[i]);
+  for (std::size_t i = 0; i < call.op.attrs.size(); ++i) {
+    const AttrDef& def = call.op.attrs[i];
+    const Attr& value = call.attrs[i];
+    if (def.kind != AttrKind::kFlag || !std::holds_alternative<bool>(value)) check_attr(call, def, value);  // a flag has no range
+  }
   SmallVector<const Spec*, 4> specs;
   for (const Tensor& input : call.inputs) specs.push_back(&input.node()->spec);
   Specs results = call.op.infer(Infer{{call.op, call.attrs, call.at}, specs});

@@ -59,8 +59,6 @@ Specs infer_matmul(const Infer& in) {
 void matmul_kernel(KernelCall& call) {
   const Shape &a = call.shape(0), &b = call.shape(1), &c = call.out_shape();
   const Sides s = sides(call, a, b);
-  const std::int64_t count = c.num_elements();
-  if (count == 0) return;
   const bool ta = s.ta, tb = s.tb;
   const int batch_rank = c.rank() - 2;
   if (batch_rank == 0)
@@ -69,6 +67,8 @@ void matmul_kernel(KernelCall& call) {
       kernels::gemm<T>(s.m, s.n, s.k, {call.in<T>(0), ta ? 1 : s.k, ta ? s.m : 1}, {call.in<T>(1), tb ? 1 : s.n, tb ? s.k : 1},
                        {call.out<T>(), s.n, 1}, call.done);
     });
+  const std::int64_t count = c.num_elements();
+  if (count == 0) return;
   std::vector<kernels::Index> indices;
   std::int64_t a_strides[kMaxRank], b_strides[kMaxRank], stride = s.m * s.n;
   broadcast_strides(batch_of(a), batch_of(c), a_strides);
