@@ -13,7 +13,7 @@ struct RowRun {
   bool stream;  // results go past the caches: they are much larger
 };
 
-/// T is float or double. `scratch` holds n elements.
+/// T is float or double. `scratch` holds 2 n elements.
 template <class T>
 struct RowLoops {
   void (*softmax)(RowRun rows, const T* x, T* y, T* scratch);
@@ -27,7 +27,8 @@ struct RowLoops {
   /// scale and offset, of n elements each, are null or applied.
   void (*standardize)(RowRun rows, double epsilon, const T* x, const T* scale, const T* offset, T* y);
   /// If scale is not null, the columns of dy * y and of dy are added on to the words of sums (AddUp<T>, pitch n) in dscale and doffset.
-  void (*standardize_backward)(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset);
+  void (*standardize_backward)(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset,
+                               T* scratch);
 };
 
 struct RowTable {

@@ -31,8 +31,8 @@ template <class T, class Body>
 void for_rows(std::int64_t count, std::int64_t n, const Body& body) {
   const bool stream = count * n * static_cast<std::int64_t>(sizeof(T)) >= kStreamed;
   parallel_ranges(count, rows_a_chunk(n), [&](std::int64_t first, std::int64_t end) {
-    Scratch memory(Scratch::size<T>(n));
-    body(RowRun{end - first, n, stream}, first, memory.take<T>(n));
+    Scratch memory(Scratch::size<T>(2 * n));
+    body(RowRun{end - first, n, stream}, first, memory.take<T>(2 * n));
   });
 }
 
@@ -158,7 +158,9 @@ void standardize_backward(std::int64_t rows, std::int64_t n, double epsilon, con
   parallel_ranges(rows, step, [&](std::int64_t first, std::int64_t end) {
     double* own = sums + first / step * each;
     std::fill_n(own, each, 0.0);
-    loops<T>().standardize_backward(RowRun{end - first, n, stream}, epsilon, x + first * n, scale, dy + first * n, dx + first * n, own, own + words);
+    Scratch columns(Scratch::size<T>(2 * n));
+    loops<T>().standardize_backward(RowRun{end - first, n, stream}, epsilon, x + first * n, scale, dy + first * n, dx + first * n, own, own + words,
+                                    columns.take<T>(2 * n));
   });
   if (scale == nullptr) return;
   const auto words_at = [&](std::int64_t part, std::int64_t column) {

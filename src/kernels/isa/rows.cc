@@ -1,6 +1,8 @@
 #include "kernels/rows.h"
 
 #include "kernels/isa/exp.h"
+#include "kernels/isa/moments.h"
+#include "kernels/isa/write.h"
 
 namespace weft::inline v0::kernels::WEFT_ISA {
 namespace {
@@ -34,13 +36,6 @@ WEFT_INLINE T largest(const T* x, std::int64_t n) {
   return lanes[0];
 }
 
-template <class T>
-WEFT_INLINE double sum(const T* x, std::int64_t n) {
-  double words[AddUp<T>::kWords];
-  fold_run<AddUp<T>>(x, n, 0, words);
-  return AddUp<T>::value(words);
-}
-
 /// The sum of a[k] * b[k]: products of f32 are exact in double.
 template <class T>
 WEFT_INLINE double dot(const T* a, const T* b, std::int64_t n) {
@@ -60,80 +55,69 @@ WEFT_INLINE double dot(const T* a, const T* b, std::int64_t n) {
   return AddUp<T>::value(words);
 }
 
-template <class T>
-WEFT_INLINE void stream(T* to, Vec<T> v) {
-#if defined(WEFT_ISA_v4)
-  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(v));
-#elif defined(WEFT_ISA_v3)
-  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(v));
-#elif defined(__x86_64__)
-  _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(v));
-#else
-  store(to, v);
-#endif
-}
-/// After the last streamed result, before anybody is told of it.
-WEFT_INLINE void end_of_stream(bool streamed) {
-#if defined(__x86_64__)
-  if (streamed) _mm_sfence();
-#endif
-}
-
-/// y[k] = f(x[k]...), where f takes numbers and vectors of them.
-template <class T, class F, class... X>
-WEFT_INLINE void write_row(bool streamed, std::int64_t n, T* y, const F& f, const X*... x) {
-  std::int64_t k = 0;
-  if (streamed) {
-    for (; k < n && reinterpret_cast<std::uintptr_t>(y + k) % kVectorBytes != 0; ++k) y[k] = f(x[k]...);
-    for (; k + kWidth<T> <= n; k += kWidth<T>) stream(y + k, f(load<T>(x + k)...));
-  } else {
-    for (; k + kWidth<T> <= n; k += kWidth<T>) store(y + k, f(load<T>(x + k)...));
-  }
-  for (; k < n; ++k) y[k] = f(x[k]...);
-}
-
 // --- softmax ---
 
 /// The largest logit m of a row, and exp(x - m) for all of them with their sum, both times kPowerScale.
 template <class T>
 struct Powers {
-  const T* at;
+  T* at;
   T max;
   double total;
-  WEFT_INLINE Powers(const T* x, std::int64_t n, T* to) : at(to), max(largest(x, n)), total(power_row(x, n, max, to)) {}
+  template <class Meanwhile>
+  WEFT_INLINE Powers(const T* x, std::int64_t n, T* to, const Meanwhile& meanwhile)
+      : at(to), max(largest(x, n)), total(power_row(x, n, max, to, meanwhile)) {}
+  WEFT_INLINE Powers(const T* x, std::int64_t n, T* to) : Powers(x, n, to, [](std::int64_t) {}) {}
   /// What makes a power a probability.
   WEFT_INLINE T share() const { return static_cast<T>(1 / total); }
   /// The logarithm of a probability is (x - max) - log_total: max + log_total would lose digits for large logits.
   WEFT_INLINE T log_total() const { return static_cast<T>(__builtin_log(total / kPowerScale<T>)); }
 };
 
+/// Reads the logits of row r into its half of the scratch.
+template <class T, class Meanwhile>
+WEFT_INLINE Powers<T> powers_of(RowRun rows, std::int64_t r, const T* x, T* scratch, const Meanwhile& meanwhile) {
+  return Powers<T>(x + r * rows.n, rows.n, scratch + r % 2 * rows.n, meanwhile);
+}
+
+template <class T>
+struct Scaled {
+  const T* x;
+  T scale;
+};
+
 template <class T>
 void softmax(RowRun rows, const T* x, T* y, T* scratch) {
-  for (std::int64_t r = 0; r < rows.count; ++r, x += rows.n, y += rows.n) {
-    const Powers<T> powers(x, rows.n, scratch);
-    const T share = powers.share();
-    write_row(rows.stream, rows.n, y, [&](auto power) { return power * share; }, powers.at);
-  }
-  end_of_stream(rows.stream);
+  write_rows(
+      rows, y, kPowerStep,
+      [&](std::int64_t r, const auto& meanwhile) __attribute__((always_inline)) {
+        const Powers<T> powers = powers_of(rows, r, x, scratch, meanwhile);
+        return Scaled<T>{powers.at, powers.share()};
+      },
+      [](const Scaled<T>& row, auto get, std::int64_t k) { return get(row.x + k) * row.scale; });
 }
 
 template <class T>
 void softmax_backward(RowRun rows, const T* y, const T* dy, T* dx) {
   for (std::int64_t r = 0; r < rows.count; ++r, y += rows.n, dy += rows.n, dx += rows.n) {
     const T total = static_cast<T>(dot(y, dy, rows.n));
-    write_row(rows.stream, rows.n, dx, [&](auto p, auto g) { return p * (g - total); }, y, dy);
+    write_row(rows.stream, 0, rows.n, dx, [&](T of_row, auto get, std::int64_t k) { return get(y + k) * (get(dy + k) - of_row); }, total);
   }
   end_of_stream(rows.stream);
 }
 
 template <class T>
 void log_softmax(RowRun rows, const T* x, T* y, T* scratch) {
-  for (std::int64_t r = 0; r < rows.count; ++r, x += rows.n, y += rows.n) {
-    const Powers<T> powers(x, rows.n, scratch);
-    const T max = powers.max, log_total = powers.log_total();
-    write_row(rows.stream, rows.n, y, [&](auto logit) { return (logit - max) - log_total; }, x);
-  }
-  end_of_stream(rows.stream);
+  struct Row {
+    const T* x;
+    T max, log_total;
+  };
+  write_rows(
+      rows, y, kPowerStep,
+      [&](std::int64_t r, const auto& meanwhile) __attribute__((always_inline)) {
+        const Powers<T> powers = powers_of(rows, r, x, scratch, meanwhile);
+        return Row{x + r * rows.n, powers.max, powers.log_total()};
+      },
+      [](const Row& row, auto get, std::int64_t k) { return (get(row.x + k) - row.max) - row.log_total; });
 }
 
 template <class T>
@@ -141,7 +125,7 @@ void log_softmax_backward(RowRun rows, const T* y, const T* dy, T* dx, T* scratc
   for (std::int64_t r = 0; r < rows.count; ++r, y += rows.n, dy += rows.n, dx += rows.n) {
     const T total = static_cast<T>(sum(dy, rows.n));
     for (std::int64_t k = 0; k < rows.n; ++k) scratch[k] = lane::exp(y[k]);
-    write_row(rows.stream, rows.n, dx, [&](auto p, auto g) { return g - p * total; }, scratch, dy);
+    write_row(rows.stream, 0, rows.n, dx, [&](T of_row, auto get, std::int64_t k) { return get(dy + k) - get(scratch + k) * of_row; }, total);
   }
   end_of_stream(rows.stream);
 }
@@ -164,12 +148,18 @@ void cross_entropy(RowRun rows, const T* labels, const T* logits, T* loss, T* sc
 
 template <class T>
 void cross_entropy_backward(RowRun rows, const T* labels, const T* logits, const T* dy, T* dx, T* scratch) {
-  for (std::int64_t r = 0; r < rows.count; ++r, labels += rows.n, logits += rows.n, dx += rows.n) {
-    const Powers<T> powers(logits, rows.n, scratch);
-    const T share = powers.share(), total = static_cast<T>(sum(labels, rows.n)), slope = dy[r];
-    write_row(rows.stream, rows.n, dx, [&](auto power, auto label) { return slope * (power * share * total - label); }, powers.at, labels);
-  }
-  end_of_stream(rows.stream);
+  struct Row {
+    const T *powers, *labels;
+    T share, total, slope;
+  };
+  write_rows(
+      rows, dx, kPowerStep,
+      [&](std::int64_t r, const auto& meanwhile) __attribute__((always_inline)) {
+        const Powers<T> powers = powers_of(rows, r, logits, scratch, meanwhile);
+        const T* own = labels + r * rows.n;
+        return Row{powers.at, own, powers.share(), static_cast<T>(sum(own, rows.n)), dy[r]};
+      },
+      [](const Row& row, auto get, std::int64_t k) { return row.slope * (get(row.powers + k) * row.share * row.total - get(row.labels + k)); });
 }
 
 template <class T>
@@ -182,48 +172,39 @@ void sparse_cross_entropy(RowRun rows, const std::int64_t* labels, const T* logi
 
 template <class T>
 void sparse_cross_entropy_backward(RowRun rows, const std::int64_t* labels, const T* logits, const T* dy, T* dx, T* scratch) {
-  for (std::int64_t r = 0; r < rows.count; ++r, logits += rows.n, dx += rows.n) {
-    const Powers<T> powers(logits, rows.n, scratch);
-    const T share = powers.share(), slope = dy[r];
-    T& right = scratch[labels[r]];  // a probability near 1, less 1, keeps its digits this way
-    right = static_cast<T>(static_cast<double>(right) - powers.total);
-    write_row(rows.stream, rows.n, dx, [&](auto power) { return slope * (power * share); }, powers.at);
-  }
-  end_of_stream(rows.stream);
+  struct Row {
+    const T* powers;
+    T share, slope;
+  };
+  write_rows(
+      rows, dx, kPowerStep,
+      [&](std::int64_t r, const auto& meanwhile) __attribute__((always_inline)) {
+        const Powers<T> powers = powers_of(rows, r, logits, scratch, meanwhile);
+        T& right = powers.at[labels[r]];  // a probability near 1, less 1, keeps its digits this way
+        right = static_cast<T>(static_cast<double>(right) - powers.total);
+        return Row{powers.at, powers.share(), dy[r]};
+      },
+      [](const Row& row, auto get, std::int64_t k) { return row.slope * (get(row.powers + k) * row.share); });
 }
 
 // --- standardisation ---
 
 template <class T>
-struct Moments {
-  double mean, scale;
-  WEFT_INLINE Moments(const T* x, std::int64_t n, double epsilon) {
-    const double count = static_cast<double>(n);
-    mean = sum(x, n) / count;
-    double squares[AddUp<T>::kWords];
-    fold_run<AddSquaredDistance<T>>(x, n, mean, squares);
-    scale = 1 / __builtin_sqrt(AddUp<T>::value(squares) / count + epsilon);
-  }
-};
-
-/// Standardises in T. The mean is two numbers, because a row far from 0 has more digits in it than T: (x - high) - low is nearly exact.
-template <class T>
-struct Standard {
-  T high, low, scale;
-  WEFT_INLINE explicit Standard(const Moments<T>& row)
-      : high(static_cast<T>(row.mean)), low(static_cast<T>(row.mean - static_cast<double>(high))), scale(static_cast<T>(row.scale)) {}
-  template <class V>
-  WEFT_INLINE V operator()(V x) const { return ((x - high) - low) * scale; }
-};
-
-template <class T>
 void standardize(RowRun rows, double epsilon, const T* x, const T* scale, const T* offset, T* y) {
-  for (std::int64_t r = 0; r < rows.count; ++r, x += rows.n, y += rows.n) {
-    const Standard<T> standard(Moments<T>(x, rows.n, epsilon));
-    if (scale == nullptr) write_row(rows.stream, rows.n, y, standard, x);
-    else write_row(rows.stream, rows.n, y, [&](auto e, auto s, auto o) { return standard(e) * s + o; }, x, scale, offset);
+  struct Row {
+    const T* x;
+    Standard<T> standard;
+  };
+  const auto read = [&](std::int64_t r, const auto& meanwhile) __attribute__((always_inline)) {
+    const T* own = x + r * rows.n;
+    return Row{own, Standard<T>(Moments<T>(own, rows.n, epsilon, meanwhile))};
+  };
+  if (scale == nullptr) {
+    write_rows(rows, y, ShortSums::kCount, read, [](const Row& row, auto get, std::int64_t k) { return row.standard(get(row.x + k)); });
+  } else {
+    write_rows(rows, y, ShortSums::kCount, read,
+               [&](const Row& row, auto get, std::int64_t k) { return row.standard(get(row.x + k)) * get(scale + k) + get(offset + k); });
   }
-  end_of_stream(rows.stream);
 }
 
 /// Takes one step of the sums of columns at `words`, which are n columns wide.
@@ -237,63 +218,95 @@ WEFT_INLINE void add_to_columns(double* words, std::int64_t n, W x) {
 
 /// With y the standardised x and g = dy * scale, which is 1 if it is not affine: the sums of g and of g * y. Affine, the columns of dy * y and
 /// dy are added up, too.
-template <bool affine, class T>
-WEFT_INLINE void sum_slopes(const Moments<T>& row, std::int64_t n, const T* x, const T* scale, const T* dy, double* dscale, double* doffset, double* sum_g,
-                            double* sum_gy) {
-  using Sum = AddUp<T>;
-  Lanes<Sum> of_g, of_gy;
-  of_g.start();
-  of_gy.start();
-  const auto take = [&](auto e, auto d, auto s, std::int64_t k, auto& g, auto& gy) __attribute__((always_inline)) {
-    const auto product = d * ((e - row.mean) * row.scale);
+struct Slopes {
+  double g, gy;
+};
+template <bool affine>
+WEFT_INLINE Slopes sum_slopes(const Moments<double>& row, std::int64_t n, const double* x, const double* scale, const double* dy, double* dscale,
+                              double* doffset) {
+  using Sum = AddUp<double>;
+  double g[Sum::kWords] = {}, gy[Sum::kWords] = {};
+  for (std::int64_t k = 0; k < n; ++k) {
+    const double product = dy[k] * ((x[k] - row.mean) * row.scale), s = affine ? scale[k] : 1;
+    if constexpr (affine) {
+      add_to_columns<double>(dscale + k, n, product);
+      add_to_columns<double>(doffset + k, n, dy[k]);
+    }
+    Sum::step(g, dy[k] * s, 0.0);
+    Sum::step(gy, product * s, 0.0);
+  }
+  return {Sum::value(g), Sum::value(gy)};
+}
+/// In f32, and so are the columns: those of a few rows only.
+template <bool affine>
+WEFT_INLINE Slopes sum_slopes(const Moments<float>& row, std::int64_t n, const float* x, const float* scale, const float* dy, float* dscale, float* doffset) {
+  ShortSums of_g, of_gy;
+  const Standard<float> standard(row);
+  const auto take = [&](auto get, std::int64_t k, auto& g, auto& gy) __attribute__((always_inline)) {
+    const auto d = get(dy + k), product = d * standard(get(x + k));
     g = d, gy = product;
     if constexpr (affine) {
-      add_to_columns<T>(dscale + k, n, product);
-      add_to_columns<T>(doffset + k, n, d);
-      g = d * s, gy = product * s;
+      const auto columns = get(dscale + k) + product, offsets = get(doffset + k) + d;
+      __builtin_memcpy(dscale + k, &columns, sizeof columns);
+      __builtin_memcpy(doffset + k, &offsets, sizeof offsets);
+      g = d * get(scale + k), gy = product * get(scale + k);
     }
   };
-  std::int64_t k = 0;
-  for (; k + Lanes<Sum>::kCount <= n; k += Lanes<Sum>::kCount)
-    for (int v = 0; v < Lanes<Sum>::kVectors; ++v) {
-      const std::int64_t at = k + v * kWidth<double>;
-      Vec<double> s{}, g, gy;
-      if constexpr (affine) s = load<double>(scale + at);
-      take(load<double>(x + at), load<double>(dy + at), s, at, g, gy);
-      Sum::step(of_g.at[v], g, g);
-      Sum::step(of_gy.at[v], gy, gy);
-    }
-  double rest_g[Lanes<Sum>::kCount], rest_gy[Lanes<Sum>::kCount], words[Sum::kWords];
-  const std::int64_t rest = n - k;
-  for (std::int64_t l = 0; l < rest; ++l)
-    take(static_cast<double>(x[k + l]), static_cast<double>(dy[k + l]), affine ? static_cast<double>(scale[k + l]) : 1.0, k + l, rest_g[l], rest_gy[l]);
-  of_g.finish(rest_g, rest, 0, words);
-  *sum_g = Sum::value(words);
-  of_gy.finish(rest_gy, rest, 0, words);
-  *sum_gy = Sum::value(words);
+  const std::int64_t rest = in_short_runs(
+      n,
+      [&](std::int64_t k, int v) __attribute__((always_inline)) {
+        Vec<float> g, gy;
+        take(Many(), k, g, gy);
+        of_g.at[v] += g, of_gy.at[v] += gy;
+      },
+      [&] { of_g.widen(), of_gy.widen(); });
+  Slopes sums{of_g.total(), of_gy.total()};
+  for (std::int64_t k = rest; k < n; ++k) {
+    float g, gy;
+    take(One(), k, g, gy);
+    sums.g += static_cast<double>(g), sums.gy += static_cast<double>(gy);
+  }
+  return sums;
 }
 
-/// dx = (g - mean(g) - y * mean(g * y)) times the row's scale.
+/// dx = (g - mean(g) - y * mean(g * y)) times the row's scale. The columns of f32 are added up in the scratch for a few rows, then in double.
 template <bool affine, class T>
-WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset) {
+WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset,
+                                           T* scratch) {
+  constexpr std::int64_t few = 8;
+  struct Row {
+    const T *x, *dy;
+    Standard<T> standard;
+    T mean, slope;
+  };
   const std::int64_t n = rows.n;
-  for (std::int64_t r = 0; r < rows.count; ++r, x += n, dy += n, dx += n) {
-    const Moments<T> row(x, n, epsilon);
-    double sum_g, sum_gy;
-    sum_slopes<affine>(row, n, x, scale, dy, dscale, doffset, &sum_g, &sum_gy);
-    const Standard<T> standard(row);
-    const T mean = static_cast<T>(sum_g / static_cast<double>(n)), slope = static_cast<T>(sum_gy / static_cast<double>(n));
-    const auto back = [&](auto e, auto g) { return (g - mean - standard(e) * slope) * standard.scale; };
-    if constexpr (affine) write_row(rows.stream, n, dx, [&](auto e, auto d, auto s) { return back(e, d * s); }, x, dy, scale);
-    else write_row(rows.stream, n, dx, back, x, dy);
-  }
-  end_of_stream(rows.stream);
+  const auto read = [&](std::int64_t r, const auto& meanwhile) __attribute__((always_inline)) {
+    const T *own = x + r * n, *own_dy = dy + r * n;
+    const Moments<T> row(own, n, epsilon, meanwhile);
+    Slopes sums;
+    if constexpr (std::is_same_v<T, float>) {
+      if (affine && r % few == 0)
+        for (std::int64_t k = 0; k < 2 * n; ++k) scratch[k] = 0;
+      sums = sum_slopes<affine>(row, n, own, scale, own_dy, scratch, scratch + n);
+      if (affine && (r % few == few - 1 || r == rows.count - 1))
+        for (std::int64_t k = 0; k < n; ++k) dscale[k] += static_cast<double>(scratch[k]), doffset[k] += static_cast<double>(scratch[n + k]);
+    } else {
+      sums = sum_slopes<affine>(row, n, own, scale, own_dy, dscale, doffset);
+    }
+    const double count = static_cast<double>(n);
+    return Row{own, own_dy, Standard<T>(row), static_cast<T>(sums.g / count), static_cast<T>(sums.gy / count)};
+  };
+  write_rows(rows, dx, ShortSums::kCount, read, [&](const Row& row, auto get, std::int64_t k) {
+    auto g = get(row.dy + k);
+    if constexpr (affine) g = g * get(scale + k);
+    return (g - row.mean - row.standard(get(row.x + k)) * row.slope) * row.standard.scale;
+  });
 }
 
 template <class T>
-void standardize_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset) {
-  if (scale != nullptr) standardize_rows_backward<true>(rows, epsilon, x, scale, dy, dx, dscale, doffset);
-  else standardize_rows_backward<false>(rows, epsilon, x, scale, dy, dx, dscale, doffset);
+void standardize_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset, T* scratch) {
+  if (scale != nullptr) standardize_rows_backward<true>(rows, epsilon, x, scale, dy, dx, dscale, doffset, scratch);
+  else standardize_rows_backward<false>(rows, epsilon, x, scale, dy, dx, dscale, doffset, scratch);
 }
 
 template <class T>
