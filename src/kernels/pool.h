@@ -14,15 +14,15 @@ struct PoolShape {
   ConvAxis axis[kMaxWindowAxes];
 };
 
-/// T is any arithmetic element type but bool.
+/// T is any arithmetic element type but bool. `set` is for tests.
 template <class T>
-void max_pool(const PoolShape& shape, const T* x, T* y);
+void max_pool(const PoolShape& shape, const T* x, T* y, Isa set = isa());
 
 // The others for float and double.
 
 /// dx is zero but for the sum, at each window's maximum of x, of its dy.
 template <class T>
-void max_pool_backward(const PoolShape& shape, const T* x, const T* dy, T* dx);
+void max_pool_backward(const PoolShape& shape, const T* x, const T* dy, T* dx, Isa set = isa());
 /// y is what `values`, of the shape of x, has at each window's maximum of x.
 template <class T>
 void max_pool_take(const PoolShape& shape, const T* x, const T* values, T* y);
