@@ -146,6 +146,17 @@ const void* present(const Plan& plan, std::size_t i, std::size_t start, std::siz
   return piece;
 }
 
+// Asks for the n lanes from `start` on of inputs that are read where they lie: stores past the caches keep the processor from looking that far.
+void ask_for(const Plan& plan, std::size_t start, std::size_t n) {
+  constexpr std::size_t line = 64;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    if (plan.layout[i] != Layout::kDense) continue;
+    const std::size_t size = plan.inputs[i].element_size;
+    const char* from = static_cast<const char*>(plan.inputs[i].data) + start * size;
+    for (std::size_t at = 0; at < n * size; at += line) __builtin_prefetch(from + at);
+  }
+}
+
 // The elements, over and over.
 void repeat(const TileInput& in, std::size_t period, std::size_t count, char* to) {
   const std::size_t bytes = count * in.element_size;
@@ -175,8 +186,10 @@ void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
     if (plan.layout[i] == Layout::kRepeated) repeat(plan.inputs[i], plan.period[i], plan.tile + plan.period[i], piece(i));
   }
   const std::size_t tiles = (block.cols + plan.tile - 1) / plan.tile;
+  const bool streaming = streams(plan);
   for (std::size_t t = 0; t < block.rows * tiles; ++t) {
     const std::size_t from = t % tiles * plan.tile, start = block.begin + t / tiles * block.apart + from, n = std::min(plan.tile, block.cols - from);
+    if (streaming && from + n < block.cols) ask_for(plan, start + n, std::min(plan.tile, block.cols - from - n));
     for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
       if (plan.layout[i] == Layout::kScalar) continue;
       if (plan.layout[i] == Layout::kRepeated) lanes[i] = piece(i) + start % plan.period[i] * plan.inputs[i].element_size;
@@ -197,7 +210,7 @@ void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
       if (plan.streams[o]) stream(made, place(out), n * out.element_size);
     }
   }
-  if (streams(plan)) finish_streaming();
+  if (streaming) finish_streaming();
 }
 
 // With working memory for this thread.

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/stream.h"
 #include <weft/dtype.h>
 
 namespace weft::kernels {
@@ -198,6 +199,21 @@ TEST(Tile, LargeOutputsAreComplete) {
     run_tile(plus, inputs, 2, {a.data(), 4, Half::kNo}, &size, 1);  // in place
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k]) << k;
   }
+}
+
+// From and to any alignment, whole lines or not, and nothing beside them.
+TEST(Stream, CopiesExactlyWhatItShould) {
+  for (const std::size_t from : {0, 1, 16})
+    for (const std::size_t to : {0, 1, 16, 63})
+      for (const std::size_t bytes : {0, 1, 63, 64, 65, 200, 1024}) {
+        std::vector<unsigned char> x(1200), y(1200, 7);
+        for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<unsigned char>(k * 37 % 251);
+        std::vector<unsigned char> want = y;
+        std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(from), bytes, want.begin() + static_cast<std::ptrdiff_t>(to));
+        stream(x.data() + from, y.data() + to, bytes);
+        finish_streaming();
+        EXPECT_EQ(y, want) << from << " " << to << " " << bytes;
+      }
 }
 
 }  // namespace
