@@ -48,7 +48,8 @@ void for_each_line(const PoolShape& s, T* sums, const Each& each) {
 // Calls each(image, window, to, channel, count) for the windows of a line from `first` to `end` and every run of channels: the run's offset
 // in y, its first channel and its length.
 template <class Each>
-void for_each_window_in(const PoolShape& s, std::int64_t image, Range* window, std::int64_t to, std::int64_t first, std::int64_t end, const Each& each) {
+void for_each_window_in(const PoolShape& s, std::int64_t image, Range* window, std::int64_t to, std::int64_t first, std::int64_t end,
+                        const Each& each) {
   for (std::int64_t o2 = first; o2 < end; ++o2) {
     window[2] = clipped(s.axis[2], o2);
     for (std::int64_t c = 0; c < s.channels; c += kLanes) each(image, window, to + o2 * s.channels + c, c, std::min(kLanes, s.channels - c));
@@ -56,7 +57,9 @@ void for_each_window_in(const PoolShape& s, std::int64_t image, Range* window, s
 }
 template <class T, class Each>
 void for_each_window(const PoolShape& s, T* sums, const Each& each) {
-  for_each_line(s, sums, [&](std::int64_t image, Range* window, std::int64_t to) { for_each_window_in(s, image, window, to, 0, s.axis[2].out, each); });
+  for_each_line(s, sums, [&](std::int64_t image, Range* window, std::int64_t to) {
+    for_each_window_in(s, image, window, to, 0, s.axis[2].out, each);
+  });
 }
 
 // The same for f32, where fast(line, offset in x, offset in y) does those windows of a line that lie inside of x along the last axis.
@@ -74,8 +77,8 @@ void for_each_window_or_line(const PoolShape& s, float* sums, const Each& each, 
       for (std::int64_t p1 = window[1].begin; p1 < window[1].end; ++p1) lines[count++] = (p0 * s.axis[1].in + p1) * axis.in * s.channels;
     for_each_window_in(s, image, window, to, 0, first, each);
     if (first < end)
-      fast(PoolLine{lines, height, axis.window, s.channels, end - first, axis.stride * s.channels}, image + (first * axis.stride - axis.before) * s.channels,
-           to + first * s.channels);
+      fast(PoolLine{lines, height, axis.window, s.channels, end - first, axis.stride * s.channels},
+           image + (first * axis.stride - axis.before) * s.channels, to + first * s.channels);
     for_each_window_in(s, image, window, to, end, axis.out, each);
   });
 }

@@ -258,7 +258,8 @@ TEST(SoftmaxKernels, SpecialRows) {
 template <class T>
 void check_sets(const RowLoops<T>& plain, const RowLoops<T>& loops, std::mt19937& random) {
   // Streamed rows of whole vectors in aligned memory are written later than others.
-  for (const auto& [n, past_line] : std::vector<std::pair<std::int64_t, std::size_t>>{{1, 1}, {7, 1}, {8, 0}, {8, 1}, {31, 0}, {48, 0}, {100, 1}, {112, 0}, {513, 0}, {1040, 0}}) {
+  for (const auto& [n, past_line] : std::vector<std::pair<std::int64_t, std::size_t>>{{1, 1}, {7, 1}, {8, 0}, {8, 1}, {31, 0}, {48, 0}, {100, 1},
+                                                                                               {112, 0}, {513, 0}, {1040, 0}}) {
     const std::int64_t count = 9;
     const auto x = random_elements<T>(count * n + 3, -5, 5, random), dy = random_elements<T>(count * n + 3, -1, 1, random);
     std::vector<T> scratch(static_cast<std::size_t>(2 * n)), plain_y(x.size() + 64), y(plain_y.size()), streamed(plain_y.size());

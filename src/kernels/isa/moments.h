@@ -37,7 +37,8 @@ struct ShortSums {
     return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
   }
 };
-/// Calls each(k, v) for the vectors of the whole groups of ShortSums::kCount elements, and widen() after every run of them. Returns where the rest begins.
+/// Calls each(k, v) for the vectors of the whole groups of ShortSums::kCount elements, and widen() after every run of them. Returns where the
+/// rest begins.
 template <class Each, class Widen>
 WEFT_INLINE std::int64_t in_short_runs(std::int64_t n, const Each& each, const Widen& widen) {
   std::int64_t k = 0;

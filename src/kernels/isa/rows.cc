@@ -239,7 +239,8 @@ WEFT_INLINE Slopes sum_slopes(const Moments<double>& row, std::int64_t n, const 
 }
 /// In f32, and so are the columns: those of a few rows only.
 template <bool affine>
-WEFT_INLINE Slopes sum_slopes(const Moments<float>& row, std::int64_t n, const float* x, const float* scale, const float* dy, float* dscale, float* doffset) {
+WEFT_INLINE Slopes sum_slopes(const Moments<float>& row, std::int64_t n, const float* x, const float* scale, const float* dy, float* dscale,
+                              float* doffset) {
   ShortSums of_g, of_gy;
   const Standard<float> standard(row);
   const auto take = [&](auto get, std::int64_t k, auto& g, auto& gy) __attribute__((always_inline)) {
