@@ -57,6 +57,13 @@ struct GradientOptions {
   std::vector<Tensor> output_gradients = {};  ///< one for each target, of its Spec; ones if empty
 };
 
+struct JacobianOptions {
+  std::optional<Unconnected> unconnected = {};  ///< as for gradients
+  /// How many elements of the target are differentiated at once, which bounds the memory: values on the way back are this many times
+  /// as large as in a gradient. 0 means all of them.
+  std::int64_t chunk = 0;
+};
+
 /// What a gradient is taken with respect to: a Tensor, or a Variable and with it all its reads.
 class WEFT_API Source {
  public:
@@ -119,6 +126,25 @@ class WEFT_API GradientTape {
   std::vector<Grad> gradients(const std::vector<Tensor>& targets, const Sources& sources, GradientOptions options = {},
                               Location at = Location::here());
 
+  /// Each element of `target` differentiated by each element of `source`: the target's axes, then the source's. All of them go back at
+  /// once, op by op, with one axis more, so the number of calls does not depend on how many there are; results agree with gradients
+  /// taken one by one up to rounding. Otherwise as `gradient`: it counts as one answer. Custom gradients are given tensors without
+  /// values, as while tracing. REQUIRES: the sizes of `target` are known (else ShapeError).
+  Tensor jacobian(const Tensor& target, const Tensor& source, JacobianOptions options = {}, Location at = Location::here());
+  Tensor jacobian(const Tensor& target, const Variable& source, JacobianOptions options = {}, Location at = Location::here());
+  std::vector<Tensor> jacobian(const Tensor& target, const Sources& sources, JacobianOptions options = {}, Location at = Location::here());
+  template <TreeOfSources T>
+  Gradients jacobian(const Tensor& target, const T& tree, JacobianOptions options = {}, Location at = Location::here());
+  /// The same for each entry of a batch, the first axis of both: the batch, the target's other axes, the source's other axes. REQUIRES:
+  /// rank 2 or more and the same batch (else ShapeError); entry i of the target depends on entry i of the source only, otherwise what
+  /// others contribute to it is added up.
+  Tensor batch_jacobian(const Tensor& target, const Tensor& source, JacobianOptions options = {}, Location at = Location::here());
+  Tensor batch_jacobian(const Tensor& target, const Variable& source, JacobianOptions options = {}, Location at = Location::here());
+  std::vector<Tensor> batch_jacobian(const Tensor& target, const Sources& sources, JacobianOptions options = {},
+                                     Location at = Location::here());
+  template <TreeOfSources T>
+  Gradients batch_jacobian(const Tensor& target, const T& tree, JacobianOptions options = {}, Location at = Location::here());
+
   bool recording() const;
   /// Between `stop` and `resume` nothing is recorded and nothing is watched. Throws StateError if it does not record, or does already.
   void stop(Location at = Location::here());
@@ -140,6 +166,7 @@ class WEFT_API GradientTape {
   };
   void resume_after_stop() noexcept;
   Gradients gradient_of_variables(const Tensor& target, const NamedVariables& variables, GradientOptions options, Location at);
+  Gradients jacobian_of_variables(const Tensor& target, const NamedVariables& variables, JacobianOptions options, bool batch, Location at);
 
   std::unique_ptr<TapeRecorder> recorder_;
 };
@@ -186,6 +213,16 @@ void GradientTape::watch(const T& tree, Location at) {
 template <TreeOfSources T>
 Gradients GradientTape::gradient(const Tensor& target, const T& tree, GradientOptions options, Location at) {
   return gradient_of_variables(target, named_variables(tree, Which::kTrainable), std::move(options), at);
+}
+
+template <TreeOfSources T>
+Gradients GradientTape::jacobian(const Tensor& target, const T& tree, JacobianOptions options, Location at) {
+  return jacobian_of_variables(target, named_variables(tree, Which::kTrainable), options, false, at);
+}
+
+template <TreeOfSources T>
+Gradients GradientTape::batch_jacobian(const Tensor& target, const T& tree, JacobianOptions options, Location at) {
+  return jacobian_of_variables(target, named_variables(tree, Which::kTrainable), options, true, at);
 }
 
 }  // namespace weft::inline v0

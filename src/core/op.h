@@ -145,12 +145,24 @@ struct Backward : OpArgs {
   bool needs(std::size_t i) const { return wanted[i]; }     // false: whatever is returned for i is thrown away
 };
 
+/// What `.batch` sees: a call that is made once for each place along an extra first axis, which some of its inputs have. It returns the outputs of
+/// all those calls, each with that axis, made by public ops and without reading a size on the host; or nothing, which means: call by call. An input
+/// that is named `like` gives nothing but its shape, and never has the axis.
+struct Batch : OpArgs {
+  std::span<const Tensor> inputs;
+  std::span<const bool> batched;  // which of them have the axis: at least one
+  std::int64_t size;              // of the axis, 1 or more
+
+  int rank(std::size_t i) const { return inputs[i].rank() - (batched[i] ? 1 : 0); }  // without the axis
+};
+
 using InferFn = Specs (*)(const Infer&);
 using KernelFn = void (*)(KernelCall&);
 using UpdateBody = UpdateLanes (*)(const KernelCall&);
 using ValidateFn = void (*)(const KernelCall&);
 using ExpandFn = Tensors (*)(const Expand&);
 using GradFn = Grads (*)(const Backward&);
+using BatchFn = Tensors (*)(const Batch&);
 
 enum Traits : std::uint32_t {
   kNoTraits = 0,
@@ -204,6 +216,7 @@ struct Op {
   ExpandFn expand = nullptr;
   UpdateBody update = nullptr;            // a rule on lists: output i has the Spec of element i of the list, whose place it takes if nobody will see that again
   GradFn grad = nullptr;                  // an expand row without one is differentiated through its parts
+  BatchFn batch = nullptr;                // tile rows broadcast, expand rows go part by part; other rows without one go call by call
   Traits traits = kNoTraits;
   std::vector<Sample> samples{};
 
@@ -217,6 +230,9 @@ struct Op {
 
 /// The declared input that argument i belongs to.
 inline const Input& input_of(const Op& op, std::size_t i) { return i < op.inputs.size() ? op.inputs[i] : op.inputs.back(); }
+
+/// Whether argument i gives nothing but its shape. Rows say so by the name.
+inline bool only_shape(const Op& op, std::size_t i) { return input_of(op, i).name.starts_with("like"); }
 
 inline DTypes allowed(const Op& op, const Input& input) {
   switch (input.type) {

@@ -1,12 +1,13 @@
 #include "graph/tracer.h"
 
 namespace weft::inline v0 {
-namespace {
 
 std::uint64_t next_trace() {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
+
+namespace {
 
 // Written as a number in the program, also if it has taken the dtype of a tensor beside it since.
 bool is_number(const Node& node) { return !node.symbolic && node.line != 0; }

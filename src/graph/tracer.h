@@ -8,6 +8,9 @@
 
 namespace weft::inline v0 {
 
+/// A number that no other trace has.
+std::uint64_t next_trace();
+
 /// Records every op of its thread while it is installed. Symbolic tensors know the trace and the value that they stand for; one that
 /// outlives its trace is refused by whatever it is given to, with the line that made it.
 ///

@@ -158,6 +158,7 @@ std::vector<Op> compare() {
        .attrs = {attr::text("message")},
        .infer = infer::same,
        .validate = require_true,
+       .batch = batch::carry,
        .traits = kView | kNoGradient,
        .samples = {{{boolean({2, 3}).exactly({1, 1, 1, 1, 1, 1})}, {{"message", "must hold"}}}, {{boolean({}).exactly({1})}, {{"message", ""}}}}},
 
@@ -171,6 +172,7 @@ std::vector<Op> compare() {
        .infer = infer::same,
        .validate = require_finite,
        .grad = [](const Backward& b) -> Grads { return {b.dy()}; },
+       .batch = batch::carry,
        .traits = kView,
        .samples = {{{f32({2, 3})}, {{"message", "loss"}}}}},
 
@@ -257,6 +259,7 @@ std::vector<Op> compare() {
          const Tensor zero = zeros_like(b.dy());
          return {Grad(), where(b.x(0), b.dy(), zero), where(b.x(0), zero, b.dy())};
        },
+       .batch = batch::broadcast,
        .traits = kBroadcasts | kMoves,
        .samples = {{{boolean({2, 3}), f32({2, 3}), f32({3})}}, {{boolean({2, 1}), f32({}), f32({3})}}}},
   };

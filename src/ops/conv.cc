@@ -200,6 +200,63 @@ Shape depthwise_shape(const Infer& in) {
 
 Ints ints(std::initializer_list<std::int64_t> list) { return Ints(list); }
 
+// --- batches ---
+
+// Where filters differ along the extra axis, its places become channels: those of one channel side by side if x is the same for all (inner), all
+// channels of one place after the other if x differs, too (then each place has its own groups).
+Tensor to_channels(const Tensor& x, bool inner) {
+  const int last = x.rank() - 1;
+  const Tensor turned = batch::move_axis(x, 0, inner ? last : last - 1);
+  if (!turned.shape().known()) {
+    const Tensor front = batch::move_axis(batch::move_axis(turned, last, 0), last, 0);
+    return batch::move_axis(merge_leading(front, 2), 0, last - 1);
+  }
+  Ints sizes(turned.shape().begin(), turned.shape().end());
+  sizes[sizes.size() - 2] *= sizes.back();
+  sizes.resize(sizes.size() - 1);
+  return reshape(turned, Shape(sizes));
+}
+
+Tensors from_channels(const Batch& b, const Tensor& y, bool inner) {
+  const int last = y.rank();
+  return {inner ? batch::move_axis(unflatten(y, -1, {-1, b.size}), last, 0) : batch::move_axis(unflatten(y, -1, {b.size, -1}), last - 1, 0)};
+}
+
+Tensors in_channels(const Batch& b, const std::vector<Attr>& attrs) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < b.inputs.size(); ++i) inputs.push_back(to_channels(batch::whole(b, i), false));
+  return from_channels(b, batch::again(b, inputs, attrs)[0], false);
+}
+
+Tensors batch_forward(const Batch& b) {
+  const std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  if (!b.batched[1]) return {batch::unfold(b, batch::again(b, {batch::fold(b.inputs[0]), b.inputs[1]}, attrs)[0])};
+  if (!b.batched[0]) return from_channels(b, batch::again(b, {b.inputs[0], to_channels(b.inputs[1], true)}, attrs)[0], true);
+  return in_channels(b, attrs);
+}
+
+Tensors batch_backward_input(const Batch& b) {
+  const std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  if (b.batched[1]) return in_channels(b, attrs);
+  return {batch::unfold(b, batch::again(b, {batch::fold(b.inputs[0]), b.inputs[1], batch::fold(batch::whole(b, 2))}, attrs)[0])};
+}
+
+Tensors batch_backward_filter(const Batch& b) {
+  const std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  if (b.batched[0]) return in_channels(b, attrs);
+  return from_channels(b, batch::again(b, {b.inputs[0], to_channels(b.inputs[1], true), to_channels(batch::whole(b, 2), true)}, attrs)[0], true);
+}
+
+Tensors batch_transposed(const Batch& b) {
+  Ints shape = b.ints("output_shape");
+  if (b.batched[1]) {
+    shape.back() *= b.size;
+    return in_channels(b, batch::with(b, "output_shape", shape));
+  }
+  if (shape[0] >= 0) shape[0] *= b.size;
+  return {batch::unfold(b, batch::again(b, {batch::fold(b.inputs[0]), b.inputs[1]}, batch::with(b, "output_shape", shape))[0])};
+}
+
 }  // namespace
 
 std::vector<Op> conv() {
@@ -214,6 +271,7 @@ std::vector<Op> conv() {
        .infer = infer_conv<1>,
        .kernel = forward_kernel,
        .grad = grad_conv,
+       .batch = batch_forward,
        .traits = kTellsBlocks,
        .samples = {{{f32({2, 5, 2}), f32({3, 2, 3})}}, {{f32({1, 7, 4}), f32({2, 2, 6})}, {{"strides", ints({2})}, {"padding", same}, {"dilations", ints({2})}}}}},
 
@@ -226,6 +284,7 @@ std::vector<Op> conv() {
        .infer = infer_conv<2>,
        .kernel = forward_kernel,
        .grad = grad_conv,
+       .batch = batch_forward,
        .traits = kTellsBlocks,
        .samples = {{{f32({1, 3, 4, 2}), f32({2, 3, 2, 3})}},
                    {{f32({1, 4, 3, 4}), f32({3, 2, 2, 2})}, {{"strides", ints({2, 1})}, {"padding", same}}},
@@ -240,6 +299,7 @@ std::vector<Op> conv() {
        .infer = infer_conv<3>,
        .kernel = forward_kernel,
        .grad = grad_conv,
+       .batch = batch_forward,
        .traits = kTellsBlocks,
        .samples = {{{f32({1, 2, 3, 2, 2}), f32({2, 2, 1, 2, 2})}}, {{f32({1, 3, 2, 3, 2}), f32({2, 2, 2, 1, 2})}, {{"strides", ints({2, 1, 2})}, {"padding", same}}}}},
 
@@ -254,6 +314,7 @@ std::vector<Op> conv() {
        },
        .kernel = backward_input_kernel,
        .grad = grad_transposed,
+       .batch = batch_backward_input,
        .samples = {{{f32({1, 2, 2, 3}), f32({2, 3, 2, 3}), i32({1, 3, 4, 2})}},
                    {{f32({2, 4, 4}), f32({3, 1, 4}), i32({2, 7, 2})}, {{"strides", ints({2})}, {"padding", same}}}}},
 
@@ -270,6 +331,7 @@ std::vector<Op> conv() {
        .grad = [](const Backward& b) -> Grads {
          return {b.needs(0) ? Grad(input_like(b, b.x(1), b.dy(), b.x(0))) : Grad(), b.needs(1) ? Grad(conv_like(b, b.x(0), b.dy())) : Grad()};
        },
+       .batch = batch_backward_filter,
        .samples = {{{f32({1, 3, 4, 2}), f32({1, 2, 2, 3}), i32({2, 3, 2, 3})}},
                    {{f32({2, 7, 2}), f32({2, 4, 4}), i32({3, 1, 4})}, {{"strides", ints({2})}, {"padding", same}}}}},
 
@@ -282,6 +344,7 @@ std::vector<Op> conv() {
        .infer = infer_transposed<1>,
        .kernel = backward_input_kernel,
        .grad = grad_transposed,
+       .batch = batch_transposed,
        .samples = {{{f32({2, 3, 3}), f32({3, 2, 3})}, {{"output_shape", ints({2, 5, 2})}}}}},
 
       {.name = "conv2d_transpose",
@@ -293,6 +356,7 @@ std::vector<Op> conv() {
        .infer = infer_transposed<2>,
        .kernel = backward_input_kernel,
        .grad = grad_transposed,
+       .batch = batch_transposed,
        .samples = {{{f32({1, 2, 2, 3}), f32({3, 2, 2, 3})}, {{"output_shape", ints({1, 4, 3, 2})}, {"strides", ints({2})}, {"padding", same}}},
                    {{f32({2, 2, 1, 2}), f32({2, 2, 1, 2})}, {{"output_shape", ints({-1, 3, 2, 1})}}}}},
 
@@ -305,6 +369,7 @@ std::vector<Op> conv() {
        .infer = infer_transposed<3>,
        .kernel = backward_input_kernel,
        .grad = grad_transposed,
+       .batch = batch_transposed,
        .samples = {{{f32({1, 1, 2, 2, 2}), f32({2, 2, 1, 2, 2})}, {{"output_shape", ints({1, 2, 3, 2, 2})}}}}},
 
       {.name = "grouped_filters",
@@ -316,6 +381,7 @@ std::vector<Op> conv() {
          return {{in.dtype(0), grouped_shape(in, in.shape(0))}};
        },
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
+       .batch = batch::carry,
        .traits = kView,
        .samples = {{{f32({2, 1, 3, 2})}}}},
 

@@ -151,6 +151,7 @@ std::vector<Op> create() {
        .dtypes = kAnything,
        .infer = infer::same,
        .kernel = [](KernelCall& call) { fill_with(call, 0); },
+       .batch = batch::carry,
        .traits = kMoves | kNoGradient,
        .samples = {{{f32({2, 3})}}}},
 
@@ -161,6 +162,7 @@ std::vector<Op> create() {
        .dtypes = kAnything,
        .infer = infer::same,
        .kernel = [](KernelCall& call) { fill_with(call, 1); },
+       .batch = batch::carry,
        .traits = kMoves | kNoGradient,
        .samples = {{{f32({2, 3})}}}},
 
@@ -222,6 +224,7 @@ std::vector<Op> create() {
          const Tensor part = along(linspace(Tensor(0.0, b.x().dtype()), Tensor(1.0, b.x().dtype()), b.integer("num")), 0, b.dy().rank());
          return {sum(b.dy() * (1 - part), {.axis = 0}), sum(b.dy() * part, {.axis = 0})};
        },
+       .batch = [](const Batch& b) -> Tensors { return {batch::move_axis(batch::carry(b)[0], 1, 0)}; },
        .samples = {{{f32({}), f32({})}, {{"num", std::int64_t{5}}}}, {{f32({2, 3}), f32({2, 3})}, {{"num", std::int64_t{4}}}}, {{f32({}), f32({})}, {{"num", std::int64_t{1}}}}}},
 
       {.name = "arange",
@@ -281,6 +284,7 @@ std::vector<Op> create() {
            });
          });
        },
+       .batch = batch::carry,
        .traits = kMoves | kNoGradient,
        .samples = {{{i32({4}).range(-1, 4)}, {{"depth", std::int64_t{3}}}},
                    {{i64({2, 3}).range(0, 3)}, {{"depth", std::int64_t{4}}, {"on_value", 2.0}, {"off_value", -1.0}, {"axis", std::int64_t{1}}, {"dtype", DType::i32}}}}},
@@ -315,6 +319,7 @@ std::vector<Op> create() {
            });
          });
        },
+       .batch = batch::carry,
        .traits = kMoves | kNoGradient,
        .samples = {{{i32({3}).range(0, 5)}, {{"maxlen", std::int64_t{5}}}}, {{i64({2, 3}).range(-1, 5)}, {{"maxlen", std::int64_t{4}}, {"dtype", DType::f32}}}}},
 
@@ -344,6 +349,7 @@ std::vector<Op> create() {
          for (std::size_t i = 0; i < b.inputs.size(); ++i) result.push_back(b.needs(i) && b.has_dy(i) ? Grad(sum_like(b.dy(i), b.x(i))) : Grad());
          return result;
        },
+       .batch = batch::broadcast,
        .traits = kMoves,
        .samples = {{{f32({2, 1}), f32({3})}}, {{f32({3}), f32({}), f32({2, 1, 3})}}}},
 
@@ -398,6 +404,7 @@ std::vector<Op> create() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {cast(b.dy(), b.x().dtype())}; },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({2, 3})}, {{"dtype", DType::f64}}}, {{f32({2, 3})}, {{"dtype", DType::i32}}}, {{i32({4})}, {{"dtype", DType::bool_}}}}},
   };

@@ -258,6 +258,7 @@ std::vector<Op> elementary() {
        .infer = infer::same,
        .kernel = polygamma_kernel,
        .grad = [](const Backward& b) -> Grads { return {b.dy() * polygamma(b.x(), b.integer("order") + 1)}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 3}).range(0.5, 4)}, {{"order", std::int64_t{1}}}},
                    {{f32({4}).exactly({-0.4, -1.3, -2.6, -7.3})}, {{"order", std::int64_t{2}}}},
                    {{f32({2}).range(1, 3)}, {{"order", std::int64_t{0}}}}}},

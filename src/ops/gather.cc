@@ -160,6 +160,35 @@ Grads grad_of_extreme(const Backward& b) {
   return {share * x_is, Grad(), gather_nd(share, indices, by_depth) * update_is};
 }
 
+// --- batches ---
+
+// Without batch_dims the axis can stay in one of the two; otherwise it is one more batch axis of both.
+Tensors batch_gather(const Batch& b) {
+  const std::int64_t axis = without_specs(b).axis("axis", b.rank(0)), batch = batch_dims(b, b.rank(1));
+  const Tensor &x = b.inputs[0], &indices = b.inputs[1];
+  if (batch == 0 && !b.batched[1]) return {weft::gather(x, indices, {.axis = axis + 1})};
+  if (batch == 0 && !b.batched[0]) return {batch::move_axis(weft::gather(x, indices, {.axis = axis}), static_cast<int>(axis), 0)};
+  return {weft::gather(batch::whole(b, 0), batch::whole(b, 1), {.axis = axis + 1, .batch_dims = batch + 1})};
+}
+
+// Of scatter_axis, and of scatter_rows: that is axis 0.
+Tensors batch_scatter_axis(const Batch& b) {
+  const bool rows = b.attrs.empty();
+  const std::int64_t axis = rows ? 0 : without_specs(b).axis("axis", b.rank(2)), batch = rows ? 0 : batch_dims(b, b.rank(0));
+  const Tensor updates = batch::whole(b, 1), like = batch::whole(b, 2);
+  if (batch == 0 && !b.batched[0]) return {scatter_axis(b.inputs[0], updates, like, {.axis = axis + 1})};
+  return {scatter_axis(batch::whole(b, 0), updates, like, {.axis = axis + 1, .batch_dims = batch + 1})};
+}
+
+// The place along the axis becomes one more index, the first of each tuple. `at` is the input that has the tuples.
+Tensors batch_tuples(const Batch& b, std::size_t at) {
+  std::vector<Tensor> inputs = batch::wholes(b);
+  const Tensor& tuples = inputs[at];
+  const Tensor one = sum(tuples, {.axis = -1, .keepdims = true});  // of the shape of one index
+  inputs[at] = concat({broadcast_like(batch::places(b, tuples.dtype(), tuples.rank() - 1), one), tuples}, -1);
+  return batch::again(b, inputs, {b.attrs.begin(), b.attrs.end()});
+}
+
 }  // namespace
 
 std::vector<Op> gather() {
@@ -185,6 +214,7 @@ std::vector<Op> gather() {
          if (indices.rank() == 1) return {IndexedSlices{b.dy(), indices, x}};
          return {IndexedSlices{merge_leading(b.dy(), indices.rank()), reshape(indices, {-1}), x}};
        },
+       .batch = batch_gather,
        .traits = kMoves,
        .samples = {{{f32({4, 3}), i32({2, 2}).range(0, 3)}},
                    {{f32({4, 3}), i32({}).range(0, 3)}},
@@ -215,6 +245,7 @@ std::vector<Op> gather() {
        .grad = [](const Backward& b) -> Grads {
          return {Grad(), gather(b.dy(), b.x(0), {.axis = b.integer("axis"), .batch_dims = b.integer("batch_dims")})};
        },
+       .batch = batch_scatter_axis,
        .samples = {{{i32({3}).range(0, 3), f32({2, 3, 2}), f32({2, 4, 2})}, {{"axis", std::int64_t{1}}}},
                    {{i32({2, 3}).range(0, 3), f32({2, 3}), f32({2, 4})}, {{"axis", std::int64_t{-1}}, {"batch_dims", std::int64_t{-1}}}}}},
 
@@ -242,6 +273,7 @@ std::vector<Op> gather() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {Grad(), gather(b.dy(), b.x(0))}; },
+       .batch = batch_scatter_axis,
        .samples = {{{i32({3}).range(0, 3), f32({3, 2}), f32({4, 2})}}, {{i32({5}).range(0, 1), f32({5}), f32({2})}}}},
 
       {.name = "merge_leading",
@@ -260,6 +292,11 @@ std::vector<Op> gather() {
          return {{in.dtype(0), checked(in, result)}};
        },
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
+       .batch = [](const Batch& b) -> Tensors {
+         const std::int64_t count = b.integer("count");
+         if (count == 0) return {expand_dims(b.inputs[0], 1)};
+         return {batch::unfold(b, merge_leading(b.inputs[0], count + 1))};
+       },
        .traits = kView,
        .samples = {{{f32({2, 3, 4})}, {{"count", std::int64_t{2}}}}, {{f32({2, 3})}, {{"count", std::int64_t{0}}}}, {{f32({2, 3})}, {{"count", std::int64_t{2}}}}}},
 
@@ -300,6 +337,9 @@ std::vector<Op> gather() {
            return {IndexedSlices{merge_leading(b.dy(), indices.rank() - 1), reshape(indices, {-1}), x}};
          return {scatter_nd_like(indices, b.dy(), x, {.batch_dims = batch})};
        },
+       .batch = [](const Batch& b) -> Tensors {
+         return batch::again(b, batch::wholes(b), batch::with(b, "batch_dims", b.integer("batch_dims") + 1));
+       },
        .traits = kMoves,
        .samples = {{{f32({3, 4}), i32({5, 2}).range(0, 2)}, {{"depth", std::int64_t{2}}}},
                    {{f32({3, 4}), i32({2, 2, 1}).range(0, 2)}, {{"depth", std::int64_t{1}}}},
@@ -336,6 +376,10 @@ std::vector<Op> gather() {
        .grad = [](const Backward& b) -> Grads {
          return {Grad(), gather_nd(b.dy(), b.x(0), {.depth = depth_by_rank(b.x(0), b.y(), b.x(1), 0)})};
        },
+       .batch = [](const Batch& b) -> Tensors {
+         const Tensor like = zeros(Shape(batch::sizes(b, b.ints("shape"))), {.dtype = bool_});
+         return {scatter_nd_like(batch::whole(b, 0), batch::whole(b, 1), like, {.batch_dims = 1})};
+       },
        .samples = {{{i32({3, 1}).range(0, 4), f32({3, 2})}, {{"shape", Ints{5, 2}}}}, {{i32({2, 3, 2}).range(0, 1), f32({2, 3})}, {{"shape", Ints{2, 2}}}}}},
 
       {.name = "scatter_nd_like",
@@ -360,6 +404,9 @@ std::vector<Op> gather() {
          const int batch = static_cast<int>(b.integer("batch_dims"));
          return {Grad(), gather_nd(b.dy(), b.x(0), {.batch_dims = batch, .depth = depth_by_rank(b.x(0), b.x(2), b.x(1), batch)})};
        },
+       .batch = [](const Batch& b) -> Tensors {
+         return batch::again(b, batch::wholes(b), batch::with(b, "batch_dims", b.integer("batch_dims") + 1));
+       },
        .samples = {{{i32({3, 2}).range(0, 2), f32({3}), f32({3, 4})}},
                    {{i32({2, 3, 1}).range(0, 3), f32({2, 3, 2}), f32({2, 4, 2})}, {{"batch_dims", std::int64_t{1}}}}}},
 
@@ -372,6 +419,7 @@ std::vector<Op> gather() {
        .validate = validate_scatter_into_x,
        .kernel = [](KernelCall& call) { scatter_into_x(call, kAdd); },
        .grad = [](const Backward& b) -> Grads { return {b.dy(), Grad(), dy_of_updates(b)}; },
+       .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
        .samples = {{{f32({5, 2}), i32({3, 1}).range(0, 4), f32({3, 2})}}, {{f32({2, 3}), i32({4, 2}).range(0, 1), f32({4})}}}},
 
       {.name = "tensor_scatter_nd_sub",
@@ -383,6 +431,7 @@ std::vector<Op> gather() {
        .validate = validate_scatter_into_x,
        .kernel = [](KernelCall& call) { scatter_into_x(call, [](auto a, auto b) { return lane_sub(a, b); }); },
        .grad = [](const Backward& b) -> Grads { return {b.dy(), Grad(), -dy_of_updates(b)}; },
+       .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
        .samples = {{{f32({5, 2}), i32({3, 1}).range(0, 4), f32({3, 2})}}, {{f32({2, 3}), i32({4, 2}).range(0, 1), f32({4})}}}},
 
       {.name = "tensor_scatter_nd_update",
@@ -405,6 +454,7 @@ std::vector<Op> gather() {
          const Tensor stays = expand_dims(scatter_nd_last(indices, b.x(0)), slice_axes), zero = zeros_like(updates);
          return {tensor_scatter_nd_update(b.dy(), indices, zero), Grad(), where(stays, dy_of_updates(b), zero)};
        },
+       .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
        .traits = kMoves,
        .samples = {{{f32({5, 2}), i32({4, 1}).exactly({1, 4, 1, 0}), f32({4, 2})}}, {{f32({2, 3}), i32({3, 2}).range(0, 1), f32({3})}}}},
 
@@ -423,6 +473,7 @@ std::vector<Op> gather() {
          if (call.outputs[0].size() == 0) return;
          kernels::last_of_equal(tuple_rows(call, 0, call.shape(1), 0).tuples, call.outputs[0].size(), call.out<bool>());
        },
+       .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 0); },
        .traits = kNoGradient,
        .samples = {{{i32({4, 1}).exactly({1, 4, 1, 0}), f32({5, 2})}}, {{i32({3, 2}).range(0, 1), f32({2, 2})}}}},
 
@@ -435,6 +486,7 @@ std::vector<Op> gather() {
        .validate = validate_scatter_into_x,
        .kernel = [](KernelCall& call) { scatter_into_x(call, kLarger); },
        .grad = grad_of_extreme,
+       .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
        .samples = {{{f32({5, 2}).distinct(), i32({4, 1}).exactly({1, 4, 1, 0}), f32({4, 2}).distinct()}}, {{f32({2, 3}).distinct(), i32({3, 2}).range(0, 1), f32({3}).distinct()}}}},
 
       {.name = "tensor_scatter_nd_min",
@@ -446,6 +498,7 @@ std::vector<Op> gather() {
        .validate = validate_scatter_into_x,
        .kernel = [](KernelCall& call) { scatter_into_x(call, kSmaller); },
        .grad = grad_of_extreme,
+       .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
        .samples = {{{f32({5, 2}).distinct(), i32({4, 1}).exactly({1, 4, 1, 0}), f32({4, 2}).distinct()}}, {{f32({2, 3}).distinct(), i32({3, 2}).range(0, 1), f32({3}).distinct()}}}},
 
       {.name = "boolean_mask",
@@ -480,6 +533,9 @@ std::vector<Op> gather() {
        .grad = [](const Backward& b) -> Grads {
          return {boolean_unmask(b.dy(), b.x(1), {.axis = without_specs(b).axis("axis", b.x(0).rank())})};
        },
+       .batch = [](const Batch& b) -> Tensors {
+         return b.batched[1] ? Tensors() : batch::again(b, {b.inputs[0], b.inputs[1]}, batch::shifted(b));
+       },
        .traits = kValueShape | kMoves,
        .samples = {{{f32({4, 2}), boolean({4}).exactly({1, 0, 1, 1})}}, {{f32({2, 3}), boolean({2, 3})}}, {{f32({2, 3, 2}), boolean({3, 2})}, {{"axis", std::int64_t{1}}}}}},
 
@@ -513,6 +569,9 @@ std::vector<Op> gather() {
        },
        .grad = [](const Backward& b) -> Grads {
          return {boolean_mask(b.dy(), b.x(1), {.axis = without_specs(b).axis("axis", b.x(0).rank())})};
+       },
+       .batch = [](const Batch& b) -> Tensors {
+         return b.batched[1] ? Tensors() : batch::again(b, {b.inputs[0], b.inputs[1]}, batch::shifted(b));
        },
        .traits = kMoves,
        .samples = {{{f32({3, 2}), boolean({4}).exactly({1, 0, 1, 1})}}, {{f32({2, 3}), boolean({2, 2}).exactly({1, 1, 0, 1})}, {{"axis", std::int64_t{-1}}}}}},

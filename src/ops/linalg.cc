@@ -184,6 +184,7 @@ std::vector<Op> linalg() {
        },
        .kernel = put_diagonal,
        .grad = [](const Backward& b) -> Grads { return {diag_part(b.dy())}; },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({3})}}, {{f32({2, 3})}}}},
 
@@ -208,6 +209,7 @@ std::vector<Op> linalg() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {diag_like(b.dy(), b.x())}; },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({3, 4})}}, {{f32({2, 3, 2})}}}},
 
@@ -224,6 +226,7 @@ std::vector<Op> linalg() {
        },
        .kernel = put_diagonal,
        .grad = [](const Backward& b) -> Grads { return {diag_part(b.dy())}; },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({3}), f32({3, 4})}}, {{f32({2, 2}), i32({2, 3, 2})}}}},
 
@@ -262,6 +265,7 @@ std::vector<Op> linalg() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {band_part(b.dy(), b.integer("lower"), b.integer("upper"))}; },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({4, 4})}, {{"lower", std::int64_t{1}}, {"upper", std::int64_t{0}}}}, {{f32({2, 3, 4})}, {{"lower", std::int64_t{-1}}, {"upper", std::int64_t{1}}}}}},
 
@@ -325,6 +329,7 @@ std::vector<Op> linalg() {
          });
        },
        .grad = cholesky_grad,
+       .batch = batch::carry,
        .traits = kMayFail,
        .samples = {{{f32({3, 3}).positive_definite()}}, {{f32({2, 2, 2}).positive_definite()}}}},
 
@@ -354,6 +359,7 @@ std::vector<Op> linalg() {
          if (b.flag("adjoint")) return {-matmul(matmul(y, dy, {.transpose_b = true}), y)};
          return {-matmul(matmul(y, dy, {.transpose_a = true}), y, {.transpose_b = true})};
        },
+       .batch = batch::carry,
        .traits = kMayFail,
        .samples = {{{f32({3, 3}).positive_definite()}}, {{f32({2, 2, 2}).positive_definite()}, {{"adjoint", true}}}}},
 
@@ -374,6 +380,7 @@ std::vector<Op> linalg() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {expand_dims(b.dy() * b.y(), {-2, -1}) * inv(b.x(), {.adjoint = true})}; },
+       .batch = batch::carry,
        .samples = {{{f32({3, 3}).positive_definite()}}, {{f32({2, 2, 2}).positive_definite()}}}},
 
       {.name = "slogdet",
@@ -399,6 +406,7 @@ std::vector<Op> linalg() {
          if (!b.has_dy(1)) return {zeros_like(b.x())};  // the sign is piecewise constant
          return {expand_dims(b.dy(1), {-2, -1}) * inv(b.x(), {.adjoint = true})};
        },
+       .batch = batch::carry,
        .samples = {{{f32({3, 3}).positive_definite()}}, {{f32({2, 2, 2}).positive_definite()}}}},
 
       {.name = "logdet",
@@ -433,6 +441,7 @@ std::vector<Op> linalg() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return solve_grad(b, solve(b.x(0), b.dy(), {.adjoint = !b.flag("adjoint")})); },
+       .batch = batch::broadcast,
        .traits = kMayFail | kBroadcasts,
        .samples = {{{f32({3, 3}).positive_definite(), f32({3, 2})}}, {{f32({2, 1, 2, 2}).positive_definite(), f32({3, 2, 1})}, {{"adjoint", true}}}}},
 
@@ -460,6 +469,7 @@ std::vector<Op> linalg() {
          if (b.needs(0)) grads[0] = lower ? band_part(grads[0].dense(), -1, 0) : band_part(grads[0].dense(), 0, -1);
          return grads;
        },
+       .batch = batch::broadcast,
        .traits = kMayFail | kBroadcasts,
        .samples = {{{f32({3, 3}).positive_definite(), f32({3, 2})}}, {{f32({2, 1, 2, 2}).positive_definite(), f32({3, 2, 1})}, {{"lower", false}, {"adjoint", true}}}}},
   };

@@ -417,6 +417,36 @@ Tensors expand_tensordot(const Expand& x) {
   return {einsum(a + "," + b + "->" + free, {x[0], x[1]}, x.at)};
 }
 
+// --- batches ---
+
+// A label more, of the operands that have the axis and of the result. Where there is none left it goes call by call.
+Tensors batch_einsum(const Batch& b, std::size_t first) {
+  std::string text = b.text("equation");
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  std::string free = unused_labels(text);
+  if (first == 0) free.erase(std::remove_if(free.begin(), free.end(), [](unsigned char c) { return !std::isalpha(c); }), free.end());
+  if (free.empty()) return {};
+  const auto arrow = text.find("->");
+  const std::vector<std::string> parts = split_operands(text.substr(0, arrow));
+  std::string result;
+  if (arrow != std::string::npos) {
+    result = text.substr(arrow + 2);
+  } else {
+    std::string letters;
+    for (const char c : text)
+      if (c != '.' && c != ',') letters += c;
+    std::sort(letters.begin(), letters.end());
+    if (text.find(kEllipsis) != std::string::npos) result = kEllipsis;
+    for (const char c : letters)
+      if (std::count(letters.begin(), letters.end(), c) == 1) result += c;
+  }
+  std::string equation;
+  for (std::size_t i = 0; i < parts.size(); ++i) equation += (i == 0 ? "" : ",") + (b.batched[first + i] ? free[0] + parts[i] : parts[i]);
+  std::vector<Tensor> inputs(b.inputs.begin(), b.inputs.end());
+  if (first == 1) inputs[0] = batch::whole(b, 0);
+  return batch::again(b, inputs, batch::with(b, "equation", equation + "->" + free[0] + result));
+}
+
 }  // namespace
 
 std::vector<Op> matmul() {
@@ -430,6 +460,7 @@ std::vector<Op> matmul() {
        .infer = infer_matmul,
        .kernel = matmul_kernel,
        .grad = matmul_grad,
+       .batch = batch::broadcast,
        .traits = kBroadcasts | kMoves | kTellsBlocks,
        .samples = {{{f32({2, 3}), f32({3, 4})}},
                    {{f32({2, 1, 3, 2}), f32({5, 4, 3})}, {{"transpose_a", true}, {"transpose_b", true}}},
@@ -472,6 +503,7 @@ std::vector<Op> matmul() {
        .infer = infer_einsum,
        .kernel = [](KernelCall& call) { einsum_kernel(call, 0, false); },
        .grad = [](const Backward& b) -> Grads { return einsum_grad(b, 0, false); },
+       .batch = [](const Batch& b) -> Tensors { return batch_einsum(b, 0); },
        .samples = {{{f32({2, 3}), f32({3, 4})}, {{"equation", "ij,jk->ik"}}},
                    {{f32({2, 1, 3, 2}), f32({4, 2, 3})}, {{"equation", "...ij,...jk"}}},
                    {{f32({3, 2, 3})}, {{"equation", "iji->j"}}},
@@ -487,6 +519,7 @@ std::vector<Op> matmul() {
        .infer = infer_einsum_like,
        .kernel = [](KernelCall& call) { einsum_kernel(call, 1, true); },
        .grad = [](const Backward& b) -> Grads { return einsum_grad(b, 1, true); },
+       .batch = [](const Batch& b) -> Tensors { return batch_einsum(b, 1); },
        .samples = {{{f32({2, 3}), f32({2, 4}), f32({3, 4})}, {{"equation", "ik,jk->ij"}}},
                    {{f32({3, 2, 3}), f32({3})}, {{"equation", "i->iji"}}},
                    {{f32({1, 2}), f32({3, 2}), f32({1, 2})}, {{"equation", "ab,ab->ab"}}}}},

@@ -136,6 +136,18 @@ void clip_rows(const KernelCall& call, const T* x, T* y) {
 
 AttrDef last_axis() { return attr::axis("axis", -1); }
 
+// --- batches ---
+
+// Both are linear in dy: if nothing else differs along the axis, the rest is computed once.
+Tensors batch_loss_backward(const Batch& b) {
+  if (b.batched[0] || b.batched[1]) return batch::carry(b);
+  const Tensor& dy = b.inputs[2];
+  const Tensor one = ones_like(strided_slice(dy, {0}, {1}, {.shrink_axis_mask = 1}));
+  const std::int64_t axis = b.attrs.empty() ? -1 : b.integer("axis");
+  const Tensor slope = batch::again(b, {b.inputs[0], b.inputs[1], one}, {b.attrs.begin(), b.attrs.end()})[0];
+  return {slope * expand_dims(dy, axis < 0 ? axis : axis + 1)};
+}
+
 }  // namespace
 
 std::vector<Op> nn() {
@@ -155,6 +167,7 @@ std::vector<Op> nn() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {softmax_backward(b.y(), b.dy(), {.axis = b.integer("axis")}, b.at)}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 4})}}, {{f32({3, 2, 2})}, {first_axis()}}, {{f32({5}).range(-1e4, 1e4)}}}},
 
       {.name = "softmax_backward",
@@ -174,6 +187,7 @@ std::vector<Op> nn() {
          const Tensor &y = b.x(0), &dy = b.x(1), g = b.dy();
          return {b.needs(0) ? Grad(g * (dy - row_sum(dy * y, axis)) - dy * row_sum(g * y, axis)) : Grad(), softmax_backward(y, g, {.axis = axis}, b.at)};
        },
+       .batch = batch::carry,
        .samples = {{{f32({2, 4}).range(0, 1), f32({2, 4})}}, {{f32({3, 2}).range(0, 1), f32({3, 2})}, {first_axis()}}}},
 
       {.name = "log_softmax",
@@ -190,6 +204,7 @@ std::vector<Op> nn() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {log_softmax_backward(b.y(), b.dy(), {.axis = b.integer("axis")}, b.at)}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 4})}}, {{f32({3, 2, 2})}, {first_axis()}}}},
 
       {.name = "log_softmax_backward",
@@ -209,6 +224,7 @@ std::vector<Op> nn() {
          const Tensor p = exp(b.x(0)), g = b.dy();
          return {b.needs(0) ? Grad(-g * p * row_sum(b.x(1), axis)) : Grad(), g - row_sum(g * p, axis)};
        },
+       .batch = batch::carry,
        .samples = {{{f32({2, 4}).range(-2, 0), f32({2, 4})}}, {{f32({3, 2}).range(-2, 0), f32({3, 2})}, {first_axis()}}}},
 
       {.name = "softmax_cross_entropy",
@@ -233,6 +249,7 @@ std::vector<Op> nn() {
          return {b.needs(0) ? Grad(-expand_dims(b.dy(), axis) * log_softmax(b.x(1), {.axis = axis})) : Grad(),
                  b.needs(1) ? Grad(softmax_cross_entropy_backward(b.x(0), b.x(1), b.dy(), {.axis = axis}, b.at)) : Grad()};
        },
+       .batch = batch::carry,
        .samples = {{{f32({3, 4}).range(0, 1), f32({3, 4})}}, {{f32({4, 2}).range(0, 1), f32({4, 2})}, {first_axis()}}}},
 
       {.name = "softmax_cross_entropy_backward",
@@ -260,6 +277,7 @@ std::vector<Op> nn() {
                  b.needs(1) ? Grad(softmax_backward(p, g * dy * total, {.axis = axis})) : Grad(),
                  b.needs(2) ? Grad(sum(g * (p * total - b.x(0)), {.axis = axis})) : Grad()};
        },
+       .batch = batch_loss_backward,
        .samples = {{{f32({3, 4}).range(0, 1), f32({3, 4}), f32({3})}}, {{f32({4, 2}).range(0, 1), f32({4, 2}), f32({2})}, {first_axis()}}}},
 
       {.name = "sparse_softmax_cross_entropy",
@@ -283,6 +301,7 @@ std::vector<Op> nn() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {Grad(), sparse_softmax_cross_entropy_backward(b.x(0), b.x(1), b.dy(), b.at)}; },
+       .batch = batch::carry,
        .traits = kMayFail,
        .samples = {{{i32({3}).range(0, 3), f32({3, 4})}}, {{i64({2, 2}).range(0, 2), f32({2, 2, 3})}}}},
 
@@ -309,6 +328,7 @@ std::vector<Op> nn() {
          return {Grad(), b.needs(1) ? Grad(softmax_backward(softmax(b.x(1)), g * expand_dims(b.x(2), -1))) : Grad(),
                  b.needs(2) ? Grad(sum(g * sparse_softmax_cross_entropy_backward(b.x(0), b.x(1), ones_like(b.x(2))), {.axis = -1})) : Grad()};
        },
+       .batch = batch_loss_backward,
        .traits = kMayFail,
        .samples = {{{i32({3}).range(0, 3), f32({3, 4}), f32({3})}}, {{i64({2, 2}).range(0, 2), f32({2, 2, 3}), f32({2, 2})}}}},
 
@@ -330,6 +350,7 @@ std::vector<Op> nn() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {-b.dy() * b.x(1), b.dy() * (sigmoid(b.x(1)) - b.x(0))}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 3}).range(0, 1), f32({2, 3})}}, {{f32({4}).range(0, 1), f32({4}).range(-1e4, 1e4)}}}},
 
       {.name = "bias_add",
@@ -379,6 +400,7 @@ std::vector<Op> nn() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {standardize_backward(b.x(), b.dy(), {.epsilon = b.real("epsilon")}, b.at)}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 5})}}, {{f32({3, 2, 4})}, {{"epsilon", 0.1}}}}},
 
       {.name = "standardize_backward",
@@ -399,6 +421,7 @@ std::vector<Op> nn() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return standardize_backward_grads(b, b.x(0), b.x(1), b.y(), b.dy(), b.needs(0)); },
+       .batch = batch::carry,
        .samples = {{{f32({2, 5}), f32({2, 5})}}}},
 
       {.name = "layer_norm",
@@ -417,6 +440,11 @@ std::vector<Op> nn() {
        .grad = [](const Backward& b) -> Grads {
          const LayerNormBackwardResult d = layer_norm_backward(b.x(0), b.x(1), b.dy(), {.epsilon = b.real("epsilon")}, b.at);
          return {d.dx, d.dscale, d.doffset};
+       },
+       .batch = [](const Batch& b) -> Tensors {
+         if (!b.batched[1] && !b.batched[2]) return batch::again(b, {b.inputs.begin(), b.inputs.end()}, {b.attrs.begin(), b.attrs.end()});
+         const auto vector = [&](std::size_t i) { return b.batched[i] ? batch::widen(b, i, b.rank(0)) : b.inputs[i]; };
+         return {standardize(b.inputs[0], {.epsilon = b.real("epsilon")}) * vector(1) + vector(2)};
        },
        .samples = {{{f32({2, 5}), f32({5}), f32({5})}}, {{f32({2, 3, 4}), f32({4}), f32({4})}, {{"epsilon", 1e-5}}}}},
 
@@ -451,6 +479,14 @@ std::vector<Op> nn() {
                  b.needs(1) ? Grad(sum_like(through * dy, scale)) : Grad(),
                  b.needs(2) ? Grad(through * scale + gs * standardize(x, {.epsilon = epsilon}, b.at) + go) : Grad()};
        },
+       .batch = [](const Batch& b) -> Tensors {
+         const Tensor x = batch::whole(b, 0), dy = batch::whole(b, 2), scale = b.batched[1] ? batch::widen(b, 1, b.rank(0)) : b.inputs[1];
+         Ints rows;
+         for (int axis = 1; axis < b.rank(0); ++axis) rows.push_back(axis);
+         const double epsilon = b.real("epsilon");
+         return {standardize_backward(x, dy * scale, {.epsilon = epsilon}), sum(dy * standardize(x, {.epsilon = epsilon}), {.axis = rows}),
+                 sum(dy, {.axis = rows})};
+       },
        .samples = {{{f32({2, 5}), f32({5}), f32({2, 5})}}, {{f32({2, 3, 4}), f32({4}), f32({2, 3, 4})}, {{"epsilon", 1e-2}}}}},
 
       {.name = "global_norm",
@@ -474,6 +510,11 @@ std::vector<Op> nn() {
          Grads result;
          for (const Tensor& x : b.inputs) result.push_back(x * slope);
          return result;
+       },
+       .batch = [](const Batch& b) -> Tensors {
+         std::vector<Tensor> rows;
+         for (const Tensor& x : batch::wholes(b)) rows.push_back(reshape(x, {b.size, -1}));
+         return {euclidean_norm(concat(rows, 1), {.axis = 1})};
        },
        .samples = {{{f32({3}), f32({2, 2})}}, {{f32({})}}}},
 
@@ -501,6 +542,7 @@ std::vector<Op> nn() {
          const Tensor clipped = where(fits, ones_like(x), x), norm = euclidean_norm(clipped, norms), unit = clipped / norm;
          return {narrowed(where(fits, g, (g - unit * sum(g * unit, along)) * (b.real("clip_norm") / norm)), b.x().dtype())};
        },
+       .batch = batch::carry,
        .samples = {{{f32({3, 2})}, {{"clip_norm", 1.0}}}, {{f32({3, 2}).range(1, 2)}, {{"clip_norm", 1.0}, {"axes", Ints{1}}}}, {{f32({4})}, {{"clip_norm", 100.0}}}}},
 
       {.name = "clip_by_global_norm",

@@ -255,6 +255,7 @@ std::vector<Op> pointwise() {
          for (std::size_t i = 0; i < b.inputs.size(); ++i) result.push_back(b.dy());
          return result;
        },
+       .batch = batch::carry,
        .samples = {{{f32({2, 3}), f32({2, 3}), f32({2, 3})}}, {{f32({})}}}},
 
       {.name = "polyval",

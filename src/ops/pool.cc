@@ -152,6 +152,7 @@ std::vector<Op> pool() {
        .infer = infer_pool<1>,
        .kernel = max_pool_kernel,
        .grad = grad_max_pool,
+       .batch = batch::fold,
        .samples = {{{f32({2, 6, 2}).distinct()}, {{"ksize", ints({2})}}}, {{f32({1, 7, 3}).distinct()}, {{"ksize", ints({3})}, {"strides", ints({2})}, {"padding", same}}}}},
 
       {.name = "max_pool2d",
@@ -163,6 +164,7 @@ std::vector<Op> pool() {
        .infer = infer_pool<2>,
        .kernel = max_pool_kernel,
        .grad = grad_max_pool,
+       .batch = batch::fold,
        .samples = {{{f32({1, 4, 5, 2}).distinct()}, {{"ksize", ints({2})}}},
                    {{f32({1, 3, 4, 1}).distinct()}, {{"ksize", ints({3, 2})}, {"strides", ints({1})}, {"padding", same}}},
                    {{f32({1, 3, 4, 1}).distinct()}, {{"ksize", ints({2})}, {"padding", explicitly}, {"pads", ints({1, 0, 1, 1})}}}}},
@@ -176,6 +178,7 @@ std::vector<Op> pool() {
        .infer = infer_pool<3>,
        .kernel = max_pool_kernel,
        .grad = grad_max_pool,
+       .batch = batch::fold,
        .samples = {{{f32({1, 2, 4, 3, 2}).distinct()}, {{"ksize", ints({2})}, {"padding", same}}}}},
 
       {.name = "max_pool_backward",
@@ -195,6 +198,7 @@ std::vector<Op> pool() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {Grad(), max_pool_take(b.x(), b.dy(), b.ints("ksize"), pool_options<MaxPoolTakeOptions>(b), b.at)}; },
+       .batch = batch::fold,
        .samples = {{{f32({1, 4, 5, 2}).distinct(), f32({1, 2, 3, 2})}, {{"ksize", ints({3})}, {"strides", ints({2})}, {"padding", same}}}}},
 
       {.name = "max_pool_take",
@@ -213,6 +217,7 @@ std::vector<Op> pool() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {Grad(), max_pool_backward(b.x(), b.dy(), b.ints("ksize"), pool_options<MaxPoolBackwardOptions>(b), b.at)}; },
+       .batch = batch::fold,
        .samples = {{{f32({1, 4, 5, 2}).distinct(), f32({1, 4, 5, 2})}, {{"ksize", ints({3})}, {"strides", ints({2})}, {"padding", same}}}}},
 
       {.name = "avg_pool1d",
@@ -224,6 +229,7 @@ std::vector<Op> pool() {
        .infer = infer_pool<1>,
        .kernel = avg_pool_kernel,
        .grad = grad_avg_pool,
+       .batch = batch::fold,
        .samples = {{{f32({2, 6, 2})}, {{"ksize", ints({2})}}}, {{f32({1, 7, 3})}, {{"ksize", ints({3})}, {"strides", ints({2})}, {"padding", same}}}}},
 
       {.name = "avg_pool2d",
@@ -235,6 +241,7 @@ std::vector<Op> pool() {
        .infer = infer_pool<2>,
        .kernel = avg_pool_kernel,
        .grad = grad_avg_pool,
+       .batch = batch::fold,
        .samples = {{{f32({1, 4, 5, 2})}, {{"ksize", ints({2})}}},
                    {{f32({1, 3, 4, 1})}, {{"ksize", ints({3, 2})}, {"strides", ints({1})}, {"padding", same}}},
                    {{f32({1, 3, 4, 1})}, {{"ksize", ints({2})}, {"padding", explicitly}, {"pads", ints({1, 0, 1, 1})}}}}},
@@ -248,6 +255,7 @@ std::vector<Op> pool() {
        .infer = infer_pool<3>,
        .kernel = avg_pool_kernel,
        .grad = grad_avg_pool,
+       .batch = batch::fold,
        .samples = {{{f32({1, 2, 4, 3, 2})}, {{"ksize", ints({2})}, {"padding", same}}}}},
 
       {.name = "avg_pool_backward",
@@ -267,6 +275,7 @@ std::vector<Op> pool() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {avg_pool_like(b, b.dy())}; },
+       .batch = batch::fold,
        .samples = {{{f32({1, 2, 3, 2}), i32({1, 4, 5, 2})}, {{"ksize", ints({3})}, {"strides", ints({2})}, {"padding", same}}}}},
 
       {.name = "resize",
@@ -286,6 +295,7 @@ std::vector<Op> pool() {
        .grad = [](const Backward& b) -> Grads {
          return {resize_backward(b.dy(), b.x(), b.ints("size"), {.method = static_cast<ResizeMethod>(b.choice("method"))}, b.at)};
        },
+       .batch = [](const Batch& b) -> Tensors { return b.rank(0) == 3 ? batch::carry(b) : batch::fold(b); },
        .samples = {{{f32({1, 2, 3, 2})}, {{"size", ints({4, 5})}}}, {{f32({5, 3, 1})}, {{"size", ints({2, 7})}}}, {{f32({1, 2, 3, 1})}, {{"size", ints({3, 2})}, {"method", nearest}}}}},
 
       {.name = "resize_backward",
@@ -306,6 +316,7 @@ std::vector<Op> pool() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {resize(b.dy(), b.ints("size"), {.method = static_cast<ResizeMethod>(b.choice("method"))}, b.at)}; },
+       .batch = [](const Batch& b) -> Tensors { return b.rank(0) == 3 ? batch::carry(b) : batch::fold(b); },
        .samples = {{{f32({1, 4, 5, 2}), i32({1, 2, 3, 2})}, {{"size", ints({4, 5})}}}, {{f32({3, 2, 1}), i32({2, 3, 1})}, {{"size", ints({3, 2})}, {"method", nearest}}}}},
 
       {.name = "neighbor_sum",
@@ -326,6 +337,7 @@ std::vector<Op> pool() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {neighbor_sum(b.dy(), {.depth_radius = b.integer("depth_radius")}, b.at)}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 3, 4})}, {{"depth_radius", std::int64_t{1}}}}, {{f32({3})}}}},
 
       {.name = "lrn",

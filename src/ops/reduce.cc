@@ -201,6 +201,20 @@ std::vector<Sample> scan_samples(const SampleInput& x) {
           {{x}, {{"axis", std::int64_t{1}}, {"exclusive", true}, {"reverse", true}}}};
 }
 
+// --- batches ---
+
+Tensors batch_sum_like(const Batch& b) {
+  const Shape& like = b.inputs[1].shape();
+  const int missing = b.rank(0) - like.rank();
+  Ints gone, folded;  // axes that like does not have; those, and the ones along which it has one element
+  for (int axis = 0; axis < missing; ++axis) gone.push_back(axis + 1);
+  if (!like.known()) return {squeeze(sum_like(b.inputs[0], expand_dims(batch::repeat(b, b.inputs[1]), gone)), {.axis = gone})};
+  folded = gone;
+  for (int axis = 0; axis < like.rank(); ++axis)
+    if (like[axis] == 1) folded.push_back(axis + missing + 1);
+  return {batch::reshape_as(b, folded.empty() ? b.inputs[0] : sum(b.inputs[0], {.axis = folded}), b.inputs[1])};
+}
+
 }  // namespace
 
 std::vector<Op> reduce() {
@@ -214,6 +228,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kSum>,
        .grad = [](const Backward& b) -> Grads { return {broadcast_like(keep(b, b.dy()), b.x())}; },
+       .batch = batch::carry,
        .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}))},
 
@@ -242,6 +257,7 @@ std::vector<Op> reduce() {
          kernels::fold(kernels::Fold::kSum, call.dtype(), kernels::plan_fold(shape.begin(), shape.rank(), folded), call.in<void>(0), call.out<void>());
        },
        .grad = [](const Backward& b) -> Grads { return {broadcast_like(b.dy(), b.x())}; },
+       .batch = batch_sum_like,
        .samples = {{{f32({2, 3, 4}), f32({3, 1})}}, {{f32({2, 3}), f32({})}}}},
 
       {.name = "mean",
@@ -253,6 +269,7 @@ std::vector<Op> reduce() {
        .infer = infer_mean,
        .kernel = fold<kernels::Fold::kMean>,
        .grad = [](const Backward& b) -> Grads { return {broadcast_like(mean_share(b), b.x())}; },
+       .batch = batch::carry,
        .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}))},
 
@@ -265,6 +282,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kProd>,
        .grad = prod_grad,
+       .batch = batch::carry,
        .traits = kMakesInput,
        .samples = {{{f32({2, 2, 3}).range(0.5, 1.5)}},
                    {{f32({2, 2, 3})}, {{"axis", Ints{0, -1}}}},
@@ -279,6 +297,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kMax>,
        .grad = extreme_grad,
+       .batch = batch::carry,
        .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}).distinct())},
 
@@ -291,6 +310,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kMin>,
        .grad = extreme_grad,
+       .batch = batch::carry,
        .traits = kMakesInput,
        .samples = reduce_samples(f32({2, 3, 4}).distinct())},
 
@@ -302,6 +322,7 @@ std::vector<Op> reduce() {
        .dtypes = bit(DType::bool_),
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kAny>,
+       .batch = batch::carry,
        .traits = kNoGradient,
        .samples = reduce_samples(boolean({2, 3, 4}))},
 
@@ -313,6 +334,7 @@ std::vector<Op> reduce() {
        .dtypes = bit(DType::bool_),
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kAll>,
+       .batch = batch::carry,
        .traits = kNoGradient,
        .samples = reduce_samples(boolean({2, 3, 4}))},
 
@@ -324,6 +346,7 @@ std::vector<Op> reduce() {
        .dtypes = kAnything,
        .infer = infer_count_nonzero,
        .kernel = fold<kernels::Fold::kCountNonzero>,
+       .batch = batch::carry,
        .traits = kNoGradient,
        .samples = reduce_samples(i32({2, 3, 4}).range(-1, 1))},
 
@@ -336,6 +359,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kLogSumExp>,
        .grad = [](const Backward& b) -> Grads { return {exp(b.x() - keep(b, b.y())) * keep(b, b.dy())}; },
+       .batch = batch::carry,
        .samples = reduce_samples(f32({2, 3, 4}))},
 
       {.name = "center",
@@ -349,6 +373,7 @@ std::vector<Op> reduce() {
        },
        .kernel = [](KernelCall& call) { kernels::center(call.dtype(), plan_of(call), call.in<void>(0), call.out<void>()); },
        .grad = [](const Backward& b) -> Grads { return {center(b.dy(), {.axis = axes_of(b, b.x().rank())})}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 3, 4})}}, {{f32({2, 3, 4})}, {{"axis", Ints{0, -1}}}}, {{f32({2, 3})}, {{"axis", Ints{0}}}}}},
 
       {.name = "variance",
@@ -360,6 +385,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kVariance>,
        .grad = [](const Backward& b) -> Grads { return {deviation(b) * (2 * mean_share(b))}; },
+       .batch = batch::carry,
        .samples = reduce_samples(f32({2, 3, 4}))},
 
       {.name = "stddev",
@@ -371,6 +397,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kStandardDeviation>,
        .grad = [](const Backward& b) -> Grads { return {deviation(b) * (mean_share(b) / keep(b, b.y()))}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 3, 4})}}, {{f32({2, 3, 4}).distinct()}, {{"axis", Ints{0, -1}}}}, {{f32({2, 3, 2}).distinct()}, {{"axis", Ints{1}}, {"keepdims", true}}}}},
 
       {.name = "euclidean_norm",
@@ -382,6 +409,7 @@ std::vector<Op> reduce() {
        .infer = infer::reduce,
        .kernel = fold<kernels::Fold::kEuclideanNorm>,
        .grad = [](const Backward& b) -> Grads { return {b.x() * (keep(b, b.dy()) / keep(b, b.y()))}; },
+       .batch = batch::carry,
        .samples = {{{f32({2, 3, 4})}}, {{f32({2, 3, 4})}, {{"axis", Ints{0, -1}}}}, {{f32({2, 3}).range(0.5, 2)}, {{"axis", Ints{1}}, {"keepdims", true}}}}},
 
       {.name = "moments",
@@ -410,6 +438,7 @@ std::vector<Op> reduce() {
        .dtypes = kNumbers,
        .infer = infer_arg_extreme,
        .kernel = arg_extreme<true>,
+       .batch = batch::carry,
        .traits = kNoGradient,
        .samples = {{{f32({3, 4})}}, {{f32({2, 3, 4})}, {{"axis", std::int64_t{1}}, {"dtype", DType::i32}}}, {{i32({3, 4})}, {{"axis", std::int64_t{-1}}}}}},
 
@@ -421,6 +450,7 @@ std::vector<Op> reduce() {
        .dtypes = kNumbers,
        .infer = infer_arg_extreme,
        .kernel = arg_extreme<false>,
+       .batch = batch::carry,
        .traits = kNoGradient,
        .samples = {{{f32({3, 4})}}, {{f32({2, 3, 4})}, {{"axis", std::int64_t{1}}, {"dtype", DType::i32}}}, {{i32({3, 4})}, {{"axis", std::int64_t{-1}}}}}},
 
@@ -435,6 +465,7 @@ std::vector<Op> reduce() {
        .grad = [](const Backward& b) -> Grads {
          return {cumsum(b.dy(), {.axis = b.integer("axis"), .exclusive = b.flag("exclusive"), .reverse = !b.flag("reverse")})};
        },
+       .batch = batch::carry,
        .samples = scan_samples(f32({2, 4, 3}))},
 
       {.name = "cumprod",
@@ -446,6 +477,7 @@ std::vector<Op> reduce() {
        .infer = infer_scan,
        .kernel = scan<kernels::Scan::kProd>,
        .grad = cumprod_grad,
+       .batch = batch::carry,
        .samples = scan_samples(f32({2, 4, 2}))},
 
       {.name = "cumulative_logsumexp",
@@ -457,6 +489,7 @@ std::vector<Op> reduce() {
        .infer = infer_scan,
        .kernel = scan<kernels::Scan::kLogSumExp>,
        .grad = cumulative_logsumexp_grad,
+       .batch = batch::carry,
        .samples = {{{f32({3, 2})}}, {{f32({2, 4, 3})}, {{"axis", std::int64_t{1}}, {"reverse", true}}}}},
 
       {.name = "linear_recurrence",
@@ -475,6 +508,7 @@ std::vector<Op> reduce() {
          kernels::linear_recurrence(call.dtype(), scan_axis(call), call.in<void>(0), call.in<void>(1), call.out<void>());
        },
        .grad = linear_recurrence_grad,
+       .batch = batch::carry,
        .samples = {{{f32({4, 3}), f32({4, 3})}}, {{f32({2, 4}), f32({2, 4})}, {{"axis", std::int64_t{-1}}, {"reverse", true}}}}},
 
       {.name = "shift_one",
@@ -485,6 +519,7 @@ std::vector<Op> reduce() {
        .infer = infer_scan,
        .kernel = [](KernelCall& call) { kernels::shift_one(size_of(call.dtype()), scan_axis(call), call.in<void>(0), call.out<void>()); },
        .grad = [](const Backward& b) -> Grads { return {shift_one(b.dy(), {.axis = b.integer("axis"), .reverse = !b.flag("reverse")})}; },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({4, 3})}}, {{f32({2, 4, 3})}, {{"axis", std::int64_t{1}}, {"reverse", true}}}}},
 
@@ -499,6 +534,7 @@ std::vector<Op> reduce() {
          return {{in.dtype_attr("dtype"), {}}};
        },
        .kernel = [](KernelCall& call) { write_size(call, 0, folded_count(call, call.shape(0))); },
+       .batch = batch::once,
        .traits = kMoves | kNoGradient,
        .samples = {{{f32({2, 3, 4})}}, {{f32({2, 3, 4})}, {{"axis", Ints{0, -1}}, {"dtype", DType::f32}}}}},
 
@@ -516,6 +552,7 @@ std::vector<Op> reduce() {
        .kernel = [](KernelCall& call) {
          for (int axis = 0; axis < call.shape(0).rank(); ++axis) write_size(call, axis, call.shape(0)[axis]);
        },
+       .batch = batch::once,
        .traits = kMoves | kNoGradient,
        .samples = {{{f32({2, 3, 4})}}, {{f32({})}, {{"dtype", DType::i64}}}}},
 
@@ -530,6 +567,7 @@ std::vector<Op> reduce() {
          return {{in.dtype_attr("dtype"), {}}};
        },
        .kernel = [](KernelCall& call) { write_size(call, 0, call.shape(0).rank()); },
+       .batch = batch::once,
        .traits = kMoves | kNoGradient,
        .samples = {{{f32({2, 3, 4})}}, {{f32({})}}}},
   };

@@ -4,6 +4,7 @@
 #include "core/infer.h"
 #include "core/op.h"
 #include "core/sample.h"
+#include "ops/batch.h"
 #include "ops/lane.h"
 #include <weft/operators.h>
 #include <weft/ops.h>

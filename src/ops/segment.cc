@@ -216,6 +216,14 @@ std::int64_t largest_value(const KernelCall& call) {
 // Wraps: more than 2^32 equal values would be needed to see it.
 void count_one(std::int32_t& counter) { counter = lane_add(counter, 1); }
 
+// The axis goes behind those that the ids are for. Ids with the axis go call by call.
+Tensors batch_segments(const Batch& b) {
+  if (b.batched[1]) return {};
+  std::vector<Tensor> inputs(b.inputs.begin(), b.inputs.end());
+  inputs[0] = batch::move_axis(inputs[0], 0, b.rank(1));
+  return {batch::move_axis(batch::again(b, inputs, {b.attrs.begin(), b.attrs.end()})[0], 1, 0)};
+}
+
 }  // namespace
 
 std::vector<Op> segment() {
@@ -229,6 +237,7 @@ std::vector<Op> segment() {
        .validate = validate_sorted,
        .kernel = [](KernelCall& call) { run_sorted(call, [](KernelCall& c) { sum_segments(c, false); }); },
        .grad = grad_of_sum,
+       .batch = batch_segments,
        .traits = kValueShape,
        .samples = {{{f32({5, 2}), i32({5}).exactly({0, 0, 1, 3, 3})}}, {{f32({3}), i32({3}).exactly({1, 1, 1})}}}},
 
@@ -241,6 +250,7 @@ std::vector<Op> segment() {
        .validate = validate_sorted,
        .kernel = [](KernelCall& call) { run_sorted(call, [](KernelCall& c) { sum_segments(c, true); }); },
        .grad = grad_of_mean,
+       .batch = batch_segments,
        .traits = kValueShape,
        .samples = {{{f32({5, 2}), i32({5}).exactly({0, 0, 1, 3, 3})}}, {{f32({3}), i32({3}).exactly({1, 1, 1})}}}},
 
@@ -253,6 +263,7 @@ std::vector<Op> segment() {
        .validate = validate_sorted,
        .kernel = [](KernelCall& call) { run_sorted(call, [](KernelCall& c) { extreme_segments(c, true, true); }); },
        .grad = grad_of_extreme,
+       .batch = batch_segments,
        .traits = kValueShape | kMoves,
        .samples = {{{f32({5, 2}).distinct(), i32({5}).exactly({0, 0, 1, 3, 3})}}, {{f32({3}).distinct(), i32({3}).exactly({1, 1, 1})}}}},
 
@@ -265,6 +276,7 @@ std::vector<Op> segment() {
        .validate = validate_sorted,
        .kernel = [](KernelCall& call) { run_sorted(call, [](KernelCall& c) { extreme_segments(c, false, true); }); },
        .grad = grad_of_extreme,
+       .batch = batch_segments,
        .traits = kValueShape | kMoves,
        .samples = {{{f32({5, 2}).distinct(), i32({5}).exactly({0, 0, 1, 3, 3})}}, {{f32({3}).distinct(), i32({3}).exactly({1, 1, 1})}}}},
 
@@ -277,6 +289,7 @@ std::vector<Op> segment() {
        .validate = validate_sorted,
        .kernel = [](KernelCall& call) { run_sorted(call, multiply_segments); },
        .grad = grad_of_sorted_prod,
+       .batch = batch_segments,
        .traits = kValueShape,
        .samples = {{{f32({5, 2}).range(0.5, 2), i32({5}).exactly({0, 0, 1, 3, 3})}}, {{f32({3}).range(-2, -0.5), i32({3}).exactly({1, 1, 1})}},
                    {{f32({6}).exactly({2, 0, 3, 0, 1.5, 0}), i32({6}).exactly({0, 0, 0, 0, 2, 2})}}}},
@@ -291,6 +304,7 @@ std::vector<Op> segment() {
        .validate = validate_unsorted,
        .kernel = [](KernelCall& call) { sum_segments(call, false); },
        .grad = grad_of_sum,
+       .batch = batch_segments,
        .samples = {{{f32({5}), i32({5}).exactly({2, 0, 2, -1, 0})}, {{"num_segments", std::int64_t{4}}}},
                    {{f32({2, 3, 2}), i32({2, 3}).range(-1, 3)}, {{"num_segments", std::int64_t{4}}}}}},
 
@@ -307,6 +321,7 @@ std::vector<Op> segment() {
        },
        .kernel = [](KernelCall& call) { sum_segments(call, false); },
        .grad = grad_of_sum,
+       .batch = batch_segments,
        .samples = {{{f32({5}), i32({5}).exactly({2, 0, 2, -1, 0}), f32({4})}}, {{f32({2, 3, 2}), i32({2, 3}).range(-1, 3), f32({4})}}}},
 
       {.name = "gather_or_zero",
@@ -334,6 +349,11 @@ std::vector<Op> segment() {
          }
        },
        .grad = [](const Backward& b) -> Grads { return {unsorted_segment_sum_like(b.dy(), b.x(1), b.x(0))}; },
+       .batch = [](const Batch& b) -> Tensors {
+         if (!b.batched[0]) return {gather_or_zero(b.inputs[0], b.inputs[1])};
+         if (b.batched[1]) return {};
+         return {batch::move_axis(gather_or_zero(batch::move_axis(b.inputs[0], 0, 1), b.inputs[1]), b.rank(1), 0)};
+       },
        .traits = kMoves,
        .samples = {{{f32({4, 2}), i32({5}).range(-1, 3)}}, {{f32({3}), i32({2, 2}).range(-1, 2)}}}},
 
@@ -347,6 +367,7 @@ std::vector<Op> segment() {
        .validate = validate_unsorted,
        .kernel = [](KernelCall& call) { sum_segments(call, true); },
        .grad = grad_of_mean,
+       .batch = batch_segments,
        .samples = {{{f32({5}), i32({5}).exactly({2, 0, 2, -1, 0})}, {{"num_segments", std::int64_t{4}}}},
                    {{f32({2, 3, 2}), i32({2, 3}).range(-1, 3)}, {{"num_segments", std::int64_t{4}}}}}},
 
@@ -361,6 +382,7 @@ std::vector<Op> segment() {
        .validate = validate_unsorted,
        .kernel = [](KernelCall& call) { extreme_segments(call, true, false); },
        .grad = grad_of_extreme,
+       .batch = batch_segments,
        .traits = kMoves,
        .samples = {{{f32({5}).distinct(), i32({5}).exactly({1, 0, 1, -1, 0})}, {{"num_segments", std::int64_t{2}}}},
                    {{f32({2, 3, 2}).distinct(), i32({2, 3}).exactly({1, 0, 1, -1, 2, 0})}, {{"num_segments", std::int64_t{3}}}}}},
@@ -376,6 +398,7 @@ std::vector<Op> segment() {
        .validate = validate_unsorted,
        .kernel = [](KernelCall& call) { extreme_segments(call, false, false); },
        .grad = grad_of_extreme,
+       .batch = batch_segments,
        .traits = kMoves,
        .samples = {{{f32({5}).distinct(), i32({5}).exactly({1, 0, 1, -1, 0})}, {{"num_segments", std::int64_t{2}}}},
                    {{f32({2, 3, 2}).distinct(), i32({2, 3}).exactly({1, 0, 1, -1, 2, 0})}, {{"num_segments", std::int64_t{3}}}}}},
@@ -390,6 +413,7 @@ std::vector<Op> segment() {
        .validate = validate_unsorted,
        .kernel = multiply_segments,
        .grad = grad_of_unsorted_prod,
+       .batch = batch_segments,
        .samples = {{{f32({5}).range(0.5, 2), i32({5}).exactly({2, 0, 2, -1, 0})}, {{"num_segments", std::int64_t{4}}}},
                    {{f32({2, 3, 2}).range(-2, -0.5), i32({2, 3}).range(-1, 3)}, {{"num_segments", std::int64_t{4}}}},
                    {{f32({2, 3, 2}).exactly({2, 0, 0, 1, 1.5, -1, 0, 3, 0.5, 0, 0, 2}), i32({2, 3}).exactly({1, 0, 1, 1, -1, 0})}, {{"num_segments", std::int64_t{3}}}},
@@ -466,6 +490,7 @@ std::vector<Op> segment() {
              kernels::in_top_k(call.in<T>(1), indices_of(call, 0), call.shape(1)[0], call.shape(1)[1], call.integer("k"), call.out<bool>());
          });
        },
+       .batch = batch::fold,
        .traits = kNoGradient,
        .samples = {{{i32({3}).range(0, 3), f32({3, 4}).distinct()}, {{"k", std::int64_t{2}}}}}},
   };

@@ -1,6 +1,8 @@
 // Shapes, joining and splitting.
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 #include "core/strides.h"
 #include "kernels/move.h"
@@ -157,8 +159,7 @@ Ints split_sizes(const Infer& in, std::int64_t size) {
   }
   if (infer::known(size) && (rest < 0 ? total != size : total > size))
     in.shape_error("sizes add up to " + std::to_string(total) + ", but " + in.named(0) + " has " + std::to_string(size) +
-        " rows along axis " +
-                   std::to_string(in.axis("axis", in.rank(0))) + "; they must agree.");
+        " rows along axis " + std::to_string(in.axis("axis", in.rank(0))) + "; they must agree.");
   Ints result = given;
   if (rest >= 0) result[static_cast<std::size_t>(rest)] = infer::known(size) ? size - total : kUnknown;
   return result;
@@ -302,8 +303,7 @@ std::int64_t divided(const Infer& in, int axis, std::int64_t size, std::int64_t 
   if (!infer::known(size)) return kUnknown;
   if (size % by != 0)
     in.shape_error("axis " + std::to_string(axis) + " of " + in.named(0) + (what[0] != 0 ? std::string(", ") + what + "," : "") +
-        " has size " + std::to_string(size) + ", which is no multiple of " +
-                   std::to_string(by) + "; pad it or use other blocks.");
+        " has size " + std::to_string(size) + ", which is no multiple of " + std::to_string(by) + "; pad it or use other blocks.");
   return size / by;
 }
 
@@ -336,6 +336,10 @@ Ints every_second(const Ints& pairs) {
   return before;
 }
 
+std::int64_t blocks_of(const Batch& b) {  // .infer has seen that it fits
+  return std::accumulate(b.ints("block_shape").begin(), b.ints("block_shape").end(), std::int64_t{1}, std::multiplies());
+}
+
 }  // namespace
 
 std::vector<Op> shape() {
@@ -348,6 +352,7 @@ std::vector<Op> shape() {
        .dtypes = kAnything,
        .infer = infer_reshape,
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
+       .batch = [](const Batch& b) -> Tensors { return batch::prefix(b, "shape", {b.size}); },
        .traits = kView,
        .samples = {{{f32({2, 3, 4})}, {{"shape", Ints{4, -1}}}}, {{f32({2, 0})}, {{"shape", Ints{0, 5}}}},
                    {{f32({1})}, {{"shape", Ints{}}}}}},
@@ -363,6 +368,7 @@ std::vector<Op> shape() {
          return infer::like_second(in);
        },
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
+       .batch = [](const Batch& b) -> Tensors { return {batch::reshape_as(b, b.inputs[0], b.inputs[1])}; },
        .traits = kView,
        .samples = {{{f32({2, 3}), i32({3, 2})}}}},
 
@@ -384,6 +390,7 @@ std::vector<Op> shape() {
          return {{in.dtype(0), shape_of(in, Ints(result.begin(), result.end()))}};
        },
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
+       .batch = batch::carry,
        .traits = kView,
        .samples = {{{f32({2, 3})}, {{"axis", Ints{1}}}}, {{f32({2, 3})}, {{"axis", Ints{0, -1}}}}}},
 
@@ -410,6 +417,7 @@ std::vector<Op> shape() {
          for (Tensor& dx : split_like(b.dy(), {b.inputs.begin(), b.inputs.end()}, b.integer("axis"))) result.push_back(std::move(dx));
          return result;
        },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({1, 3}), f32({2, 3})}, {{"axis", std::int64_t{0}}}}, {{f32({2, 1}), f32({2, 3})}, {{"axis", std::int64_t{-1}}}},
                    {{f32({0, 3}), f32({2, 3})}, {{"axis", std::int64_t{0}}}}}},
@@ -443,6 +451,7 @@ std::vector<Op> shape() {
          for (std::size_t i = 0; i < b.outputs.size(); ++i) parts.push_back(b.dy(i));
          return {concat(parts, b.integer("axis"))};
        },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({3, 2}), i32({1, 5}), i32({2, 0})}, {{"axis", std::int64_t{0}}}}}},
 
@@ -453,6 +462,7 @@ std::vector<Op> shape() {
        .dtypes = kAnything,
        .infer = infer::same,
        .grad = [](const Backward& b) -> Grads { return {b.dy()}; },
+       .batch = batch::carry,
        .traits = kView,
        .samples = {{{f32({2, 3})}}}},
 
@@ -462,6 +472,7 @@ std::vector<Op> shape() {
        .inputs = {"x"},
        .dtypes = kAnything,
        .infer = infer::same,
+       .batch = batch::carry,
        .traits = kView | kNoGradient,
        .samples = {{{f32({2, 3})}}}},
 
@@ -480,6 +491,10 @@ std::vector<Op> shape() {
        },
        .kernel = broadcast_kernel,
        .grad = [](const Backward& b) -> Grads { return {sum_like(b.dy(), b.x())}; },
+       .batch = [](const Batch& b) -> Tensors {
+         const Ints& sizes = b.ints("shape");
+         return {broadcast_to(batch::widen(b, 0, static_cast<int>(sizes.size())), Shape(batch::sizes(b, sizes)))};
+       },
        .traits = kMoves,
        .samples = {{{f32({3, 1})}, {{"shape", Ints{2, 3, 4}}}}}},
 
@@ -493,6 +508,11 @@ std::vector<Op> shape() {
        },
        .kernel = broadcast_kernel,
        .grad = [](const Backward& b) -> Grads { return {sum_like(b.dy(), b.x())}; },
+       .batch = [](const Batch& b) -> Tensors {
+         const Tensor& like = b.inputs[1];
+         const Tensor x = batch::widen(b, 0, like.rank());
+         return {like.shape().known() ? broadcast_to(x, Shape(batch::sizes(b, like.shape().sizes()))) : broadcast_like(x, batch::whole(b, 1))};
+       },
        .traits = kMoves,
        .samples = {{{f32({3, 1}), i32({2, 3, 4})}}}},
 
@@ -504,6 +524,13 @@ std::vector<Op> shape() {
        .dtypes = kAnything,
        .infer = infer_squeeze,
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
+       .batch = [](const Batch& b) -> Tensors {
+         if (b.has("axis")) return batch::carry(b);
+         Ints ones;
+         for (int axis = 1; axis <= b.rank(0); ++axis)
+           if (b.inputs[0].shape()[axis] == 1) ones.push_back(axis);
+         return {squeeze(b.inputs[0], {.axis = ones})};
+       },
        .traits = kView,
        .samples = {{{f32({1, 3, 1})}, {{"axis", Ints{0, -1}}}}, {{f32({1, 3, 1})}, {{"axis", Ints{0}}}}}},
 
@@ -514,6 +541,7 @@ std::vector<Op> shape() {
        .dtypes = kAnything,
        .infer = infer_unflatten,
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
+       .batch = batch::carry,
        .traits = kView,
        .samples = {{{f32({2, 6})}, {{"axis", std::int64_t{1}}, {"sizes", Ints{3, -1}}}},
                    {{f32({6, 2})}, {{"axis", std::int64_t{-2}}, {"sizes", Ints{1, 2, 3}}}}}},
@@ -541,6 +569,11 @@ std::vector<Op> shape() {
          Ints back(perm.size(), 0);
          for (std::size_t i = 0; i < perm.size(); ++i) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
          return {transpose(b.dy(), {.perm = back})};
+       },
+       .batch = [](const Batch& b) -> Tensors {
+         Ints perm{0};
+         for (const std::int64_t axis : permutation(checked(b), b.rank(0))) perm.push_back(axis + 1);
+         return {transpose(b.inputs[0], {.perm = perm})};
        },
        .traits = kMoves,
        .samples = {{{f32({2, 3})}}, {{f32({2, 3, 4})}, {{"perm", Ints{1, 0, 2}}}}, {{f32({2, 3, 4})}, {{"perm", Ints{-1, 0, 1}}}},
@@ -575,6 +608,7 @@ std::vector<Op> shape() {
          for (std::size_t i = 0; i < b.outputs.size(); ++i) parts.push_back(b.dy(i));
          return {stack(parts, {.axis = b.integer("axis")})};
        },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({2, 3})}, {{"num", std::int64_t{2}}}}, {{f32({2, 3})}, {{"axis", std::int64_t{-1}}, {"num", std::int64_t{3}}}}}},
 
@@ -602,6 +636,7 @@ std::vector<Op> shape() {
          for (std::size_t i = 0; i < b.outputs.size(); ++i) parts.push_back(b.dy(i));
          return {concat(parts, b.integer("axis"))};
        },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({2, 4})}, {{"sizes", Ints{2}}, {"axis", std::int64_t{1}}}}, {{f32({4, 2})}, {{"sizes", Ints{1, 0, 3}}}},
                    {{f32({4})}, {{"sizes", Ints{1, -1}}}}}},
@@ -624,6 +659,7 @@ std::vector<Op> shape() {
          }
          return {dx};
        },
+       .batch = [](const Batch& b) -> Tensors { return batch::prefix(b, "multiples", {1}); },
        .traits = kMoves,
        .samples = {{{f32({2, 3})}, {{"multiples", Ints{2, 1}}}}, {{f32({2, 1, 2})}, {{"multiples", Ints{1, 3, 2}}}},
                    {{f32({2})}, {{"multiples", Ints{0}}}}, {{f32({})}, {{"multiples", Ints{}}}}}},
@@ -645,6 +681,7 @@ std::vector<Op> shape() {
          for (const Tensor& part : split(b.dy(), repeats, {.axis = axis})) rows.push_back(sum(part, {.axis = axis, .keepdims = true}));
          return {concat(rows, axis)};
        },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({2, 3})}, {{"repeats", Ints{2}}, {"axis", std::int64_t{1}}}},
                    {{f32({2, 3})}, {{"repeats", Ints{1, 0, 2}}, {"axis", std::int64_t{-1}}}},
@@ -664,6 +701,7 @@ std::vector<Op> shape() {
        },
        .kernel = [](KernelCall& call) { depth_kernel(call, call.out_shape(), true); },
        .grad = [](const Backward& b) -> Grads { return {depth_to_space(b.dy(), b.integer("block_size"))}; },
+       .batch = batch::fold,
        .traits = kMoves,
        .samples = {{{f32({1, 4, 2, 3})}, {{"block_size", std::int64_t{2}}}}, {{f32({2, 2, 2, 1})}, {{"block_size", std::int64_t{1}}}}}},
 
@@ -681,6 +719,7 @@ std::vector<Op> shape() {
        },
        .kernel = [](KernelCall& call) { depth_kernel(call, call.shape(0), false); },
        .grad = [](const Backward& b) -> Grads { return {space_to_depth(b.dy(), b.integer("block_size"))}; },
+       .batch = batch::fold,
        .traits = kMoves,
        .samples = {{{f32({1, 2, 1, 8})}, {{"block_size", std::int64_t{2}}}}, {{f32({1, 2, 1, 9})}, {{"block_size", std::int64_t{3}}}}}},
 
@@ -712,6 +751,10 @@ std::vector<Op> shape() {
              size_of(call.dtype()));
        },
        .grad = [](const Backward& b) -> Grads { return {batch_to_space(b.dy(), b.ints("block_shape"), pairs_of(b.ints("paddings")))}; },
+       .batch = [](const Batch& b) -> Tensors {  // the blocks come first in the new batch, then the axis
+         const Tensor y = batch::again(b, {batch::fold(b.inputs[0])}, {b.attrs.begin(), b.attrs.end()})[0];
+         return {batch::unfold(b, merge_leading(batch::move_axis(unflatten(y, 0, {blocks_of(b), b.size, -1}), 1, 0), 3))};
+       },
        .traits = kMoves,
        .samples = {{{f32({2, 3, 4, 1})}, {{"block_shape", Ints{1, 2}}, {"paddings", Ints{0, 1, 0, 0}}}},
                    {{f32({1, 3, 2})}, {{"block_shape", Ints{2}}, {"paddings", Ints{3, 0}}}}}},
@@ -744,6 +787,10 @@ std::vector<Op> shape() {
              size_of(call.dtype()));
        },
        .grad = [](const Backward& b) -> Grads { return {space_to_batch(b.dy(), b.ints("block_shape"), pairs_of(b.ints("crops")))}; },
+       .batch = [](const Batch& b) -> Tensors {
+         const Tensor x = merge_leading(batch::move_axis(unflatten(b.inputs[0], 1, {blocks_of(b), -1}), 0, 1), 3);
+         return {batch::unfold(b, batch::again(b, {x}, {b.attrs.begin(), b.attrs.end()})[0])};
+       },
        .traits = kMoves,
        .samples = {{{f32({4, 2, 2, 1})}, {{"block_shape", Ints{1, 2}}, {"crops", Ints{0, 1, 1, 0}}}},
                    {{f32({2, 3, 2})}, {{"block_shape", Ints{2}}, {"crops", Ints{3, 1}}}}}},

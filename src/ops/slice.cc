@@ -231,6 +231,24 @@ void reverse_sequence_kernel(KernelCall& call) {
 
 const std::int64_t kOne = 1, kTwo = 2;
 
+// One more entry in front, which takes all of the axis.
+Tensors batch_slice(const Batch& b) {
+  std::vector<Attr> attrs(b.attrs.begin(), b.attrs.end());
+  for (std::size_t i = 0; i < attrs.size(); ++i) {
+    const std::string_view name = b.op.attrs[i].name;
+    if (const auto* const list = std::get_if<Ints>(&attrs[i])) {
+      if (name == "strides" && list->empty()) continue;
+      Ints longer{name == "strides" ? 1 : 0};
+      for (const std::int64_t entry : *list) longer.push_back(entry);
+      attrs[i] = std::move(longer);
+    } else {
+      const std::int64_t open = name == "begin_mask" || name == "end_mask" ? 1 : 0;
+      attrs[i] = std::get<std::int64_t>(attrs[i]) << 1 | open;
+    }
+  }
+  return batch::again(b, batch::wholes(b), attrs);
+}
+
 }  // namespace
 
 std::vector<Op> slice() {
@@ -253,6 +271,7 @@ std::vector<Op> slice() {
        .grad = [](const Backward& b) -> Grads {
          return {strided_slice_grad(b.dy(), b.x(), b.ints("begin"), b.ints("end"), slice_options<StridedSliceGradOptions>(b))};
        },
+       .batch = batch_slice,
        .traits = kMoves,
        .samples = {{{f32({2, 3, 4})}, {{"begin", Ints{0, 2, 3}}, {"end", Ints{2, 0, 0}}, {"strides", Ints{1, -1, -2}}}},
                    {{f32({2, 3, 4})}, {{"begin", Ints{-1, 0, 0, 1}}, {"end", Ints{0, 0, 0, 9}}, {"ellipsis_mask", kTwo}, {"new_axis_mask", std::int64_t{4}}, {"shrink_axis_mask", kOne}}},
@@ -283,6 +302,7 @@ std::vector<Op> slice() {
        },
        .grad = [](const Backward& b) -> Grads { return {strided_slice(b.dy(), b.ints("begin"), b.ints("end"),
            slice_options<StridedSliceOptions>(b))}; },
+       .batch = batch_slice,
        .traits = kMoves,
        .samples = {{{f32({2, 2, 2}), f32({2, 3, 4})}, {{"begin", Ints{0, 2, 3}}, {"end", Ints{2, 0, 0}}, {"strides", Ints{1, -1, -2}}}},
                    {{f32({3, 1}), i32({2, 3})}, {{"begin", Ints{1, 0, 0}}, {"end", Ints{0, 0, 0}}, {"ellipsis_mask", kTwo}, {"new_axis_mask", std::int64_t{4}}, {"shrink_axis_mask", kOne}}}}},
@@ -351,6 +371,7 @@ std::vector<Op> slice() {
        .grad = [](const Backward& b) -> Grads {
          return {pad_grad(b.dy(), b.x(), pairs_of(b.ints("paddings")), {.mode = static_cast<PadMode>(b.choice("mode"))})};
        },
+       .batch = [](const Batch& b) -> Tensors { return batch::prefix(b, "paddings", {0, 0}); },
        .traits = kMoves,
        .samples = {{{f32({2, 3})}, {{"paddings", Ints{1, 0, 0, 2}}}},
                    {{f32({2, 3})}, {{"paddings", Ints{1, 1, 0, 2}}, {"mode", kOne}}},
@@ -381,6 +402,7 @@ std::vector<Op> slice() {
        },
        .grad = [](const Backward& b) -> Grads { return {pad(b.dy(), pairs_of(b.ints("paddings")),
            {.mode = static_cast<PadMode>(b.choice("mode"))})}; },
+       .batch = [](const Batch& b) -> Tensors { return batch::prefix(b, "paddings", {0, 0}); },
        .samples = {{{f32({3, 5}), f32({2, 3})}, {{"paddings", Ints{1, 0, 0, 2}}}},
                    {{f32({4, 5}), f32({2, 3})}, {{"paddings", Ints{1, 1, 0, 2}}, {"mode", kOne}}},
                    {{f32({5, 6}), i32({2, 3})}, {{"paddings", Ints{2, 1, 3, 0}}, {"mode", kTwo}}}}},
@@ -430,6 +452,7 @@ std::vector<Op> slice() {
          }
          return {roll(b.dy(), shift, axis)};
        },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({2, 3, 4})}, {{"shift", Ints{1, -2}}, {"axis", Ints{0, 2}}}},
                    {{f32({5})}, {{"shift", Ints{7}}, {"axis", Ints{-1}}}}, {{f32({5})}, {{"shift", Ints{1, 1}}, {"axis", Ints{0, 0}}}}}},
@@ -460,6 +483,9 @@ std::vector<Op> slice() {
        .kernel = reverse_sequence_kernel,
        .grad = [](const Backward& b) -> Grads { return {reverse_sequence(b.dy(), b.x(1), b.integer("seq_axis"),
            {.batch_axis = b.integer("batch_axis")})}; },
+       .batch = [](const Batch& b) -> Tensors {
+         return b.batched[1] ? Tensors() : batch::again(b, {b.inputs[0], b.inputs[1]}, batch::shifted(b));
+       },
        .traits = kMoves,
        .samples = {{{f32({2, 3, 2}), i32({2}).exactly({2, 3})}, {{"seq_axis", kOne}}},
                    {{f32({4, 3}), i64({3}).exactly({0, 1, 4})}, {{"seq_axis", std::int64_t{0}}, {"batch_axis", kOne}}}}},

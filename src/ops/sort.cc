@@ -112,6 +112,7 @@ std::vector<Op> sort() {
          const Tensor order = argsort(b.x(), {.axis = axis, .direction = static_cast<SortDirection>(b.choice("direction"))});
          return {scatter_along_axis(order, b.dy(), b.x(), {.axis = axis})};
        },
+       .batch = batch::carry,
        .samples = {{{f32({2, 4}).distinct()}, {{"direction", std::int64_t{1}}}}, {{f32({4, 2}).distinct()}, {{"axis", std::int64_t{0}}}}}},
 
       {.name = "argsort",
@@ -132,6 +133,7 @@ std::vector<Op> sort() {
            kernels::argsort_lanes(call.in<T>(0), lanes, kernels::Before<T>{call.choice("direction") == 1}, call.out<std::int32_t>());
          });
        },
+       .batch = batch::carry,
        .traits = kNoGradient,
        .samples = {{{f32({2, 4}).distinct()}}, {{f32({4, 2}).distinct()}, {{"axis", std::int64_t{0}}, {"direction", std::int64_t{1}}}}}},
 
@@ -157,6 +159,7 @@ std::vector<Op> sort() {
          }
        },
        .grad = [](const Backward& b) -> Grads { return {scatter_along_axis(b.x(1), b.dy(), b.x(0), {.axis = b.integer("axis")})}; },
+       .batch = batch::carry,
        .traits = kMoves,
        .samples = {{{f32({2, 4}), i32({2, 3}).range(0, 3)}}, {{f32({3, 2}), i32({2, 2}).range(0, 2)}, {{"axis", std::int64_t{0}}}}}},
 
@@ -183,6 +186,7 @@ std::vector<Op> sort() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {Grad(), take_along_axis(b.dy(), b.x(0), {.axis = b.integer("axis")})}; },
+       .batch = batch::carry,
        .samples = {{{i32({2, 3}).range(0, 3), f32({2, 3}), f32({2, 4})}}, {{i32({2, 2}).range(0, 2), f32({2, 2}), f32({3, 2})}, {{"axis", std::int64_t{0}}}}}},
 
       {.name = "top_k",
@@ -212,6 +216,7 @@ std::vector<Op> sort() {
          });
        },
        .grad = [](const Backward& b) -> Grads { return {scatter_along_axis(b.y(1), b.dy(), b.x())}; },
+       .batch = batch::carry,
        .samples = {{{f32({3, 4}).distinct()}, {{"k", std::int64_t{2}}}}, {{f32({5}).distinct()}, {{"k", std::int64_t{5}}}}}},
 
       {.name = "unique",
@@ -266,6 +271,7 @@ std::vector<Op> sort() {
            kernels::search_rows(call.in<T>(0), extent(sorted, 0, last), sorted[last], call.in<T>(1), values[last], call.choice("side") == 1, call.out<std::int32_t>());
          });
        },
+       .batch = batch::carry,
        .traits = kNoGradient,
        .samples = {{{f32({5}).sorted(), f32({3})}}, {{f32({2, 4}).sorted(), f32({2, 3})}, {{"side", std::int64_t{1}}}}}},
   };

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "core/infer.h"
+#include "ops/batch.h"
 #include "ops/families.h"
 #include "ops/pairs.h"
 
@@ -39,6 +40,7 @@ struct Table {
   static void complete(Op& op) {
     if (op.tile) {
       if (op.infer == nullptr) op.infer = infer::pointwise;
+      if (op.batch == nullptr) op.batch = rows::batch::broadcast;
       if (op.inputs.size() > 1) op.traits = op.traits | kBroadcasts;
       if (op.dtypes == 0)
         for (int t = 0; t < kNumDTypes; ++t)

@@ -1,6 +1,7 @@
 #include "state/body_trace.h"
 
 #include "graph/passes.h"
+#include "state/batcher.h"
 #include "state/follower.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
@@ -30,10 +31,12 @@ void BodyTracing::run(FunctionRef<void()> part) {
   part();
 }
 
-// A symbol of a trace around this one, which is still being made.
+// A symbol of a trace around this one, which is still being made, or of values that are computed together.
 bool BodyTracing::BodyTracer::belongs_around(const Tensor& x) const {
-  for (const Interpreter* each = below(); each != nullptr; each = each->below())
+  for (const Interpreter* each = below(); each != nullptr; each = each->below()) {
     if (const auto* const tracer = dynamic_cast<const Tracer*>(each); tracer != nullptr && tracer->owns(x)) return true;
+    if (const auto* const batcher = dynamic_cast<const Batcher*>(each); batcher != nullptr && batcher->owns(x)) return true;
+  }
   return false;
 }
 

@@ -74,7 +74,7 @@ Grad TapeRecorder::unconnected(const Question& question, const Source& source) c
 }
 
 void TapeRecorder::explain(const Question& question, const Source& source, const Cut& cut) const {
-  const auto say = [&](const std::string& sentence) { throw GradientError("gradient", sentence, question.at); };
+  const auto say = [&](const std::string& sentence) { throw GradientError(question.name, sentence, question.at); };
   const std::string title = "source " + title_of(source), independent = "the target does not depend on " + title;
   if (source.tensor() != nullptr && !follows(*source.tensor()))
     say(independent + ", which this tape does not watch; call watch on it before computing.");
@@ -94,7 +94,7 @@ void TapeRecorder::explain(const Question& question, const Source& source, const
     if (at == kUnknownId || slots_[static_cast<std::size_t>(at)].reads.empty())
       say(independent + ", which was not read while this tape recorded; read it after the tape is made, or " + kIfMeant);
   }
-  throw GradientError("gradient", independent + " through differentiable ops; " + kIfMeant, question.at);
+  throw GradientError(question.name, independent + " through differentiable ops; " + kIfMeant, question.at);
 }
 
 void TapeRecorder::refuse_integer(const Question& question, const Variable& variable) const {
@@ -108,7 +108,7 @@ void TapeRecorder::refuse_integer(const Question& question, const Variable& vari
           if (id == input && through.empty()) through = ", and " + call_text(records_[r]) + " uses it";
   }
   const char* const remedy = "; only floating values have gradients, make it a floating Variable, such as Variable{0.f}.";
-  throw GradientError("gradient", "source " + title_of(source) + " holds integers" + through + remedy, question.at);
+  throw GradientError(question.name, "source " + title_of(source) + " holds integers" + through + remedy, question.at);
 }
 
 }  // namespace weft::inline v0

@@ -20,6 +20,9 @@ class TapeRecorder final : public Follower {
   /// Of the Variables of a `tree` those that are unconnected are absent, if the options do not say otherwise.
   std::vector<Grad> gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& options,
                               Location at, bool tree = false);
+  /// The target's elements (if `batch`, those of one entry), each differentiated by each of the source's: many reverse passes at once.
+  std::vector<Grad> jacobians(const Tensor& target, std::span<const Source> sources, const JacobianOptions& options, bool batch, Location at,
+                              bool tree = false);
   void require_own_thread(const char* what, Location at) const;
 
   /// The same of Tensors, for those who have made sure that all fits together: without a look, and the tape stays as it is. Absent: unconnected.
@@ -66,7 +69,8 @@ class TapeRecorder final : public Follower {
   WatchedSlot* find_slot(std::uint64_t id);
   WatchedSlot& add_slot(const Variable& variable);
 
-  struct Question {  // one call of `gradients`
+  struct Question {  // one call of `gradients` or `jacobians`
+    const char* name;  // of what was called, for errors
     const std::vector<Tensor>& targets;
     std::span<const Source> sources;
     const GradientOptions& options;
@@ -76,12 +80,27 @@ class TapeRecorder final : public Follower {
   };
   void check(const Question& question) const;
   std::vector<Grad> answer(const Question& question) const;
+  /// What f returns. The tape does not record it, and lets go of everything then, unless it is persistent; an error leaves it as it was.
+  template <class F>
+  std::vector<Grad> answer_once(const F& f) {
+    const bool ends = !settings.persistent && installed();
+    if (ends) remove();
+    try {
+      std::vector<Grad> result = f();
+      if (!settings.persistent) let_go();
+      return result;
+    } catch (...) {
+      if (ends) install();
+      throw;
+    }
+  }
+  std::vector<Grad> rows_of_jacobians(const Question& question, const Tensor& seeds) const;
   SmallVector<std::int32_t, 1> ids_of(const Source& source) const;
   std::vector<bool> reachable_from(std::span<const std::int32_t> sources) const;
   // One slot for each id: what has arrived at that value. Those that are not kept are let go once they are used.
   void reverse(const std::vector<bool>& needed, const std::vector<bool>& kept, std::vector<Grad>& adjoints) const;
   Grads gradient_of(const TapeRecord& record, std::span<const Grad> dys, std::span<const bool> wanted) const;
-  Grad sum_over_reads(const Source& source, const std::vector<Grad>& adjoints, Location at) const;
+  Grad sum_over_reads(const Source& source, const std::vector<Grad>& adjoints, const Question& question) const;
 
   Grad unconnected(const Question& question, const Source& source) const;
   Cut find_cut(const Question& question, const Source& source) const;

@@ -13,7 +13,7 @@ namespace {
 
 const Region& region_of(const Backward& b) { return *b.region("region"); }
 
-Op region_row(const char* name, const char* doc, InferFn infer, KernelFn kernel, GradFn grad) {
+Op region_row(const char* name, const char* doc, InferFn infer, KernelFn kernel, GradFn grad, BatchFn batch) {
   Op row{.name = name, .doc = doc};
   row.inputs = {"xs:any..."};
   row.attrs = {attr::region("region")};
@@ -21,6 +21,7 @@ Op region_row(const char* name, const char* doc, InferFn infer, KernelFn kernel,
   row.infer = infer;
   row.kernel = kernel;
   row.grad = grad;
+  row.batch = batch;
   row.traits = kValueShape | kMoves | kSkipsUnread;
   return row;
 }
@@ -183,17 +184,17 @@ Grads loop_gradient(const Backward& b) {
 }  // namespace
 
 const Op& call_row() {
-  static const Op& row = *new Op(region_row("call", "Runs a graph.", infer_call, run_call, call_gradient));
+  static const Op& row = *new Op(region_row("call", "Runs a graph.", infer_call, run_call, call_gradient, batch_call));
   return row;
 }
 
 const Op& switch_row() {
-  static const Op& row = *new Op(region_row("switch_case", "Runs the graph that the first input names.", infer_switch, run_switch, switch_gradient));
+  static const Op& row = *new Op(region_row("switch_case", "Runs the graph that the first input names.", infer_switch, run_switch, switch_gradient, batch_switch));
   return row;
 }
 
 const Op& loop_row() {
-  static const Op& row = *new Op(region_row("loop", "Runs a graph again and again.", infer_loop, run_loop, loop_gradient));
+  static const Op& row = *new Op(region_row("loop", "Runs a graph again and again.", infer_loop, run_loop, loop_gradient, batch_loop));
   return row;
 }
 

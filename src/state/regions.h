@@ -14,6 +14,12 @@ const Op& loop_row();
 /// How one of them moves its results; null for any other row.
 JvpFn region_forward(const Op& row);
 
+// Their rules for an extra first axis (core/op.h). A condition that differs along it chooses from both branches, and a loop whose end
+// does goes on while any has not ended.
+Tensors batch_call(const Batch& b);
+Tensors batch_switch(const Batch& b);
+Tensors batch_loop(const Batch& b);
+
 /// Calls one of them. Returns all results.
 Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Location at);
 

@@ -117,25 +117,25 @@ void TapeRecorder::reverse(const std::vector<bool>& needed, const std::vector<bo
 }
 
 void TapeRecorder::check(const Question& question) const {
-  const auto& [targets, sources, options, at, tree] = question;
-  if (spent_) throw StateError("gradient", "this tape has already answered once; make it persistent to ask again.", at);
+  const auto& [name, targets, sources, options, at, tree] = question;
+  if (spent_) throw StateError(name, "this tape has already answered once; make it persistent to ask again.", at);
   if (options.unconnected > Unconnected::kNone)
-    throw ValueError("gradient", "unconnected is not one of Unconnected's values; name one of those.", at);
-  if (targets.empty()) throw ValueError("gradient", "targets is an empty list; give at least one tensor.", at);
+    throw ValueError(name, "unconnected is not one of Unconnected's values; name one of those.", at);
+  if (targets.empty()) throw ValueError(name, "targets is an empty list; give at least one tensor.", at);
   for (const Tensor& target : targets)
-    if (!target.defined()) throw ValueError("gradient", "target is an empty Tensor handle; assign a value to it first.", at);
+    if (!target.defined()) throw ValueError(name, "target is an empty Tensor handle; assign a value to it first.", at);
   for (const Source& source : sources) {  // before the dtypes of targets: an integer Variable is the reason for an integer target
     if (source.variable() != nullptr) {
       if (!is_floating(source.variable()->dtype()) && question.mode() == Unconnected::kError) refuse_integer(question, *source.variable());
       continue;
     }
-    if (!source.tensor()->defined()) throw ValueError("gradient", "source is an empty Tensor handle; assign a value to it first.", at);
+    if (!source.tensor()->defined()) throw ValueError(name, "source is an empty Tensor handle; assign a value to it first.", at);
     if (!is_floating(source.tensor()->dtype()))
-      throw GradientError("gradient", "source is " + source.tensor()->spec().str() + "; only floating values have gradients, cast it.", at);
+      throw GradientError(name, "source is " + source.tensor()->spec().str() + "; only floating values have gradients, cast it.", at);
   }
   const std::vector<Tensor>& seeds = options.output_gradients;
   if (!seeds.empty() && seeds.size() != targets.size())
-    throw ValueError("gradient", std::to_string(seeds.size()) + " output_gradients for " + std::to_string(targets.size()) +
+    throw ValueError(name, std::to_string(seeds.size()) + " output_gradients for " + std::to_string(targets.size()) +
                                      " targets; give one for each.", at);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Spec& spec = targets[i].spec();
@@ -143,31 +143,22 @@ void TapeRecorder::check(const Question& question) const {
       for (const Source& source : sources)
         if (const Variable* v = source.variable(); v != nullptr && !is_floating(v->dtype()) && find_cut(question, source).depends)
           refuse_integer(question, *v);
-      throw GradientError("gradient", "target is " + spec.str() + "; only floating values have gradients, cast it.", at);
+      throw GradientError(name, "target is " + spec.str() + "; only floating values have gradients, cast it.", at);
     }
     if (seeds.empty()) continue;
     const std::string rule = "output_gradients[" + std::to_string(i) + "] must be " + spec.str() + ", the target's spec";
-    if (!seeds[i].defined()) throw ValueError("gradient", rule + ", but is an empty Tensor handle.", at);
-    if (seeds[i].dtype() != spec.dtype) throw DtypeError("gradient", rule + ", but is " + seeds[i].spec().str() + "; cast it.", at);
-    if (seeds[i].shape() != spec.shape) throw ShapeError("gradient", rule + ", but is " + seeds[i].spec().str() + ".", at);
+    if (!seeds[i].defined()) throw ValueError(name, rule + ", but is an empty Tensor handle.", at);
+    if (seeds[i].dtype() != spec.dtype) throw DtypeError(name, rule + ", but is " + seeds[i].spec().str() + "; cast it.", at);
+    if (seeds[i].shape() != spec.shape) throw ShapeError(name, rule + ", but is " + seeds[i].spec().str() + ".", at);
   }
 }
 
 std::vector<Grad> TapeRecorder::gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& how,
                                           Location at, bool tree) {
   require_own_thread("gradient", at);
-  const Question question{targets, sources, how, at, tree};
+  const Question question{"gradient", targets, sources, how, at, tree};
   check(question);
-  const bool ends = !settings.persistent && installed();
-  if (ends) remove();
-  try {
-    std::vector<Grad> result = answer(question);
-    if (!settings.persistent) let_go();
-    return result;
-  } catch (...) {
-    if (ends) install();  // an error leaves the tape as it was
-    throw;
-  }
+  return answer_once([&] { return answer(question); });
 }
 
 // At once, not when the tape ends: an optimizer that changes the Variables next finds that nobody else holds their values.
@@ -190,7 +181,7 @@ SmallVector<std::int32_t, 1> TapeRecorder::ids_of(const Source& source) const {
   return result;
 }
 
-Grad TapeRecorder::sum_over_reads(const Source& source, const std::vector<Grad>& adjoints, Location at) const {
+Grad TapeRecorder::sum_over_reads(const Source& source, const std::vector<Grad>& adjoints, const Question& question) const {
   Grad total;
   const SmallVector<std::int32_t, 1> ids = ids_of(source);
   for (std::size_t i = ids.size(); i-- > 0;) {  // as the walk goes, the last one first
@@ -199,8 +190,8 @@ Grad TapeRecorder::sum_over_reads(const Source& source, const std::vector<Grad>&
     if (total.present()) {
       const Tensor &a = total.sparse() ? total.slices().like : total.dense(), &b = next.sparse() ? next.slices().like : next.dense();
       if (a.shape() != b.shape())
-        throw GradientError("gradient", title_of(source) + " had the shapes " + b.shape().str() + " and " + a.shape().str() +
-                                            " when it was read, which have no sum; ask for the gradients of what was read.", at);
+        throw GradientError(question.name, title_of(source) + " had the shapes " + b.shape().str() + " and " + a.shape().str() +
+                                            " when it was read, which have no sum; ask for the gradients of what was read.", question.at);
     }
     accumulate(total, next);
   }
@@ -208,7 +199,7 @@ Grad TapeRecorder::sum_over_reads(const Source& source, const std::vector<Grad>&
 }
 
 std::vector<Grad> TapeRecorder::answer(const Question& question) const {
-  const auto& [targets, sources, options, at, tree] = question;
+  const auto& [name, targets, sources, options, at, tree] = question;
   const OnBehalf line(at);
   std::vector<std::int32_t> source_ids;
   for (const Source& source : sources) {
@@ -229,7 +220,7 @@ std::vector<Grad> TapeRecorder::answer(const Question& question) const {
 
   std::vector<Grad> result;
   for (const Source& source : sources) {
-    Grad grad = sum_over_reads(source, adjoints, at);
+    Grad grad = sum_over_reads(source, adjoints, question);
     result.push_back(grad.present() ? std::move(grad) : unconnected(question, source));
   }
   return result;
@@ -239,7 +230,7 @@ std::vector<Grad> TapeRecorder::pull_back(const std::vector<Tensor>& targets, co
                                           Location at) const {
   const std::vector<Source> list(sources.begin(), sources.end());
   const GradientOptions options{.unconnected = Unconnected::kNone, .output_gradients = std::move(seeds)};
-  return answer({targets, list, options, at, false});
+  return answer({"gradient", targets, list, options, at, false});
 }
 
 }  // namespace weft::inline v0
