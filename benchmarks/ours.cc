@@ -43,6 +43,7 @@ const std::map<std::string, Op>& ops() {
       {"lstm", lstm},
       {"gpt", gpt},
       {"while_turns", while_turns},
+      {"batch_jacobian", batch_jacobian},
       {"traced_expression", traced_expression},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
       {"relu", op([](const Tensors& x) { return relu(x[0]); })},

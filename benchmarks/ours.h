@@ -70,6 +70,7 @@ Workload first_call_of_tree(const Tensors& x);
 Workload snapshot_of_list(const Tensors& x);
 Workload snapshot_of_tree(const Tensors& x);
 Workload while_turns(const Tensors& x);
+Workload batch_jacobian(const Tensors& x);
 Workload traced_expression(const Tensors& x);
 
 // ours_training.cc: steps of training, traced or not, without which passes over what was traced. The results are the losses of the first 20

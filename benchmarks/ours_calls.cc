@@ -177,6 +177,20 @@ Workload while_turns(const Tensors& x) {
   return calls(f, x[0]);
 }
 
+// Of tanh(tanh(x w1) w2), for each entry of the batch: inputs x, w1, w2.
+Workload batch_jacobian(const Tensors& x) {
+  const Function<Tensor(Tensor, Tensor, Tensor)> f = [](Tensor in, Tensor w1, Tensor w2) {
+    GradientTape tape;
+    tape.watch(in);
+    const Tensor out = tanh(matmul(tanh(matmul(in, w1)), w2));
+    return tape.batch_jacobian(out, in);
+  };
+  return {[f, x](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(f(x[0], x[1], x[2]));
+          },
+          [f, x] { return results(f(x[0], x[1], x[2])); }};
+}
+
 Workload traced_expression(const Tensors& x) {
   const Function<Tensor(Tensor, Tensor, Tensor, Tensor, Tensor)> f = [](Tensor a, Tensor b, Tensor c, Tensor y, Tensor z) {
     return relu(a * y + b) * y + c * z;

@@ -108,6 +108,13 @@ def first_calls():
             yield Case("T4", name, f"first_call_of_{shape}", (f32(), f32(n)), Limit(calls=n))
 
 
+def jacobians():
+    x, w = f32(32, 64), f32(64, 64, low=-0.2, high=0.2)
+    # Two products of 64 rows for each of the 32 entries and of 64 outputs; forward is small beside that.
+    limit = Limit(read=x.bytes + 2 * w.bytes, written=4 * 32 * 64 * 64, flops=2 * (2 * 32 * 64 * 64 * 64))
+    yield Case("T5", "traced batch Jacobian of a tanh MLP 64-64-64, batch 32", "batch_jacobian", (x, w, w), limit)
+
+
 def loops():
     yield Case("T6", "100,000 turns of a traced while_loop, two scalars", "while_turns", (f32(),), Limit(calls=100_000))
 
@@ -337,14 +344,15 @@ def start():
                ("traced_mlp", images, labels, *parameters), limit)
 
 
-WORKLOADS = (eager_add, state, traced, first_calls, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training, convolutions,
-             scaling, passes, start, elementary)
+WORKLOADS = (eager_add, state, traced, first_calls, jacobians, loops, maps, fused_maps, gelu, rows, sums, optimizers, matmuls, training,
+             convolutions, scaling, passes, start, elementary)
 CASES = [case for workload in WORKLOADS for case in workload()]
 IDS = list(dict.fromkeys([case.id for case in CASES] + ["T19"]))  # T19, sizes on disk and in memory, is no matter of time: see sizes.py
 IN_MEMORY = [case for case in CASES if case.id in ("T13", "T14", "T17") and case.name.startswith("traced step")
              and not case.name.endswith(("batch 32", "batch 1024"))]
 
 # Geometric means are given for groups, never for all.
-GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "loops": ("T6",),
+GROUPS = {"single calls": ("T1",), "state": ("T2",), "traced calls": ("T3",), "first calls": ("T4",), "Jacobians": ("T5",),
+          "loops": ("T6",),
           "maps": ("T7", "T8", "math"), "rows and sums": ("T9", "T10"), "optimizers": ("T11",), "products": ("T12",),
           "training": ("T13", "T15", "T16", "T17"), "convolutions": ("T14",), "scaling": ("T20",), "passes": ("passes",), "start": ("T18",)}

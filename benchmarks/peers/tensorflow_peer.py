@@ -37,6 +37,13 @@ def both_ways(f):
     return g
 
 
+def batch_jacobian(x, w1, w2):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.tanh(tf.tanh(x @ w1) @ w2)
+    return tape.batch_jacobian(y, x)
+
+
 OPS = {
     "add": tf.add,
     "multiply": tf.multiply,
@@ -59,6 +66,7 @@ OPS = {
     "sum_axis_1": lambda x: tf.reduce_sum(x, 1),
     "sum_all": tf.reduce_sum,
     "matmul": tf.matmul,
+    "batch_jacobian": batch_jacobian,
     "conv": lambda x, w: tf.nn.conv2d(x, w, 1, "SAME"),
     "conv_input": conv_input,
     "conv_filter": conv_filter,
