@@ -129,6 +129,7 @@ const char* const kGeneratedNames[] = {
     "concat",
     "split_like",
     "identity",
+    "ensure_shape",
     "stop_gradient",
     "broadcast_to",
     "broadcast_like",
@@ -282,6 +283,6 @@ const char* const kGeneratedNames[] = {
     "ftrl_update",
     "lion_update",
     nullptr};
-const std::size_t kGeneratedCount = 277;
+const std::size_t kGeneratedCount = 278;
 
 }  // namespace weft::inline v0
