@@ -1,0 +1,151 @@
+// What a traced body becomes: a graph that is ready to run, and what a Function keeps of it.
+#include <algorithm>
+#include <chrono>
+
+#include "graph/guard.h"
+#include "graph/passes.h"
+#include "ops/table.h"
+#include "state/function_tracing.h"
+#include <weft/print.h>
+
+namespace weft::inline v0::detail {
+
+SlotUse Tracing::use_of(const SlotRef& slot) const {
+  const std::ptrdiff_t argument = argument_of(slot);
+  const SlotRef& passed = argument < 0 ? slot : call_.leaves.variables[static_cast<std::size_t>(argument)]->slot();
+  const auto note = titles_.find(passed.get());
+  std::string title = note != titles_.end() ? call_.core.path_of(*note->second) : slot->title();
+  if (argument >= 0) return {argument, std::nullopt, std::move(title)};
+  return {-1, Variable(slot), std::move(title)};
+}
+
+// For each write, which input of the graph has the value that it replaces. A Variable whose shape may change is not changed in place.
+std::vector<std::int32_t> Tracing::old_values(const std::vector<SlotUse>& reads) const {
+  std::vector<std::int32_t> result;
+  bool fixed = true;
+  transaction_.each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) {
+    fixed = fixed && slot->declared.shape.known();
+    const std::ptrdiff_t argument = argument_of(slot);
+    const auto found = std::find_if(reads.begin(), reads.end(), [&](const SlotUse& use) {
+      return argument >= 0 ? use.argument == argument : use.argument < 0 && use.captured->slot() == slot;
+    });
+    result.push_back(found == reads.end() ? -1 : static_cast<std::int32_t>(symbols_.size()) + static_cast<std::int32_t>(found - reads.begin()));
+  });
+  return fixed ? result : std::vector<std::int32_t>();
+}
+
+// What the program has frozen is looked at before passes fold it.
+FunctionReport::Trace Tracing::first_report() const {
+  FunctionReport::Trace report;
+  for (const GraphConstant& constant : graph_.constants)
+    if (!is_own_line(constant.at))
+      report.constants.push_back({constant.value.size() <= 8 ? constant.value.str() : constant.value.spec().str(),
+                                  constant.used_by != nullptr ? constant.used_by->name : "return", constant.at, constant.value.node()->line != 0});
+  return report;
+}
+
+std::shared_ptr<FunctionTrace> Tracing::finish() {
+  graph_.outputs.insert(graph_.outputs.end(), results_.begin(), results_.end());
+  graph_.outputs.insert(graph_.outputs.end(), replacements_.begin(), replacements_.end());
+  std::vector<SlotUse> writes;
+  transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char*, Location at) {
+    graph_.outputs.push_back(tracer_.value_of(value, nullptr, at));
+    writes.push_back(use_of(slot));
+  });
+#ifndef NDEBUG
+  verify(graph_, "tracing");
+#endif
+  FunctionReport::Trace report = first_report();
+  if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
+  const Optimized optimized = optimize(graph_, symbols_.size(), call_.core.options.without);
+  for (const Optimized::Figures& pass : optimized.passes)
+    report.passes.push_back({pass.pass, pass.calls_before, pass.calls_after, pass.microseconds});
+  std::vector<SlotUse> reads;
+  for (std::size_t i = 0; i < reads_.size(); ++i)
+    if (optimized.kept_inputs[symbols_.size() + i]) reads.push_back(use_of(reads_[i]));
+  auto trace = std::make_shared<FunctionTrace>(std::move(graph_), old_values(reads));
+  trace->reads = std::move(reads);
+  trace->writes = std::move(writes);
+  trace->kind = kind_;
+  trace->results = results_.size();
+  trace->replaced = std::move(replaced_);
+  trace->pattern = std::move(pattern_);
+  trace->result_variables = std::move(result_variables_);
+  trace->result_texts = std::move(result_texts_);
+  trace->takes_variables = !call_.leaves.variables.empty();
+  trace->own_gradients = own_gradients_;
+  for (const Tensor& symbol : symbols_) trace->dtypes.push_back(symbol.dtype());
+  trace->exact = std::all_of(kind_.shapes.begin(), kind_.shapes.end(), [](const Shape& shape) { return shape.known(); });
+  trace->at_once = !call_.core.options.run_eagerly && call_.leaves.variables.empty() && trace->replaced.empty() &&
+                   symbols_.size() == call_.arguments.size() && trace->result_variables.empty();
+  if (call_.leaves.variables.empty()) {
+    for (const SlotUse& use : trace->reads) trace->read_slots.push_back(use.captured->slot());
+    for (const SlotUse& use : trace->writes) trace->written_slots.push_back(use.captured->slot());
+    for (const SlotRef& slot : trace->read_slots) trace->read_order.push_back(slot.get());
+    std::sort(trace->read_order.begin(), trace->read_order.end(), [](const Slot* a, const Slot* b) { return a->id < b->id; });
+  }
+  if (pinned_)
+    for (const Variable* variable : call_.leaves.variables) trace->pinned.push_back(variable->slot());
+  for (const SlotUse& use : trace->writes)
+    if (use.argument < 0) touched_.insert(use.captured->slot());
+  for (const SlotRef& slot : touched_)
+    if (argument_of(slot) < 0) trace->captured.push_back(slot);
+  std::sort(trace->captured.begin(), trace->captured.end());
+  for (const SlotUse& use : trace->reads) report.reads.push_back(use.title);
+  for (const SlotUse& use : trace->writes) report.writes.push_back(use.title);
+  report.ops = trace->runner.graph().nodes.size();
+  trace->report = std::move(report);
+  return trace;
+}
+
+// --- the core ---
+
+std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, FunctionRef<void()> body) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<LeafNote> notes = notes_of(call.arguments);
+  std::string cause = cause_of(notes);
+  if (options.no_retrace && cause != "first call")
+    throw TraceError(name_, "this call would be traced anew: " + cause + "; pass arguments of the kind traced first, or leave out no_retrace.", call.at);
+  struct Now {
+    explicit Now(int& n) : count(n) { ++count; }
+    ~Now() { --count; }
+    int& count;
+  } now(tracing_now_);
+  CallKind kind = call.leaves.kind;
+  if (options.reduce_retracing) relax(kind);
+  std::shared_ptr<FunctionTrace> made;
+  for (const bool pinned : {false, true}) {
+    Tracing tracing(call, kind, pinned);
+    struct Current {
+      Current(FunctionCallState& c, Tracing* t) : call(c), before(std::exchange(c.tracing, t)) {}
+      ~Current() { call.tracing = before; }
+      FunctionCallState& call;
+      Tracing* before;
+    } current(call, &tracing);
+    try {
+      tracing.run(body);
+    } catch (const IdentityAsked&) {
+      if (pinned) throw;  // of a Variable that stands in for an argument of the Function around
+      continue;
+    } catch (...) {
+      if (!tracing.looks_at_identity()) throw;  // otherwise it may come of that
+      continue;
+    }
+    if (tracing.looks_at_identity()) continue;
+    made = tracing.finish();
+    keep_made(tracing.made_slots());
+    break;
+  }
+  made->notes = std::move(notes);
+  for (LeafNote& note : made->notes) {
+    made->report.arguments.push_back(path_of(note) + " " + note.text);
+    note.variable = nullptr;  // the arguments end with the call
+  }
+  made->report.cause = std::move(cause);
+  made->report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  keep(made);
+  if (!call.asked && tracing_now_ == 1 && made->report.cause != "first call") warn_of_retraces(made->report.cause);
+  return made;
+}
+
+}  // namespace weft::inline v0::detail

@@ -1,0 +1,115 @@
+// One run of a Function's body on symbols, from which a trace is made.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graph/tracer.h"
+#include "state/function_core.h"
+
+namespace weft::inline v0::detail {
+
+// Where the Tensors and Variables of some trees are, in order.
+struct Places {
+  std::vector<Tensor*> tensors;
+  std::vector<Variable*> variables;
+};
+Places places_in(std::span<const Argument> trees);
+
+// The interpreter of a trace. What is read of Variables is no business of tapes below: they will see the call. But of a call they see what
+// Variables held before it, while a body that reads what it has written gives them that to follow.
+class FunctionTracer final : public Tracer {
+ public:
+  FunctionTracer(Graph& graph, Transaction& transaction) : Tracer(graph), transaction_(transaction) {}
+  Tensor read(std::uint64_t, const Variable& variable, Tensor value, Location) override {
+    if (variable.trainable() && is_floating(variable.dtype()) && transaction_.has_written(variable.slot())) transaction_.symbols->own_read();
+    return value;
+  }
+
+ private:
+  Transaction& transaction_;
+};
+
+// One run of the body.
+class Tracing final : public SlotSymbols {
+ public:
+  Tracing(FunctionCallState& call, const CallKind& kind, bool pinned) : call_(call), kind_(kind), pinned_(pinned), tracer_(graph_, transaction_) {
+    if (call.core.options.strict) tracer_.refuse_constants();
+    transaction_.symbols = this;
+    for (const LeafNote& note : notes_)
+      if (note.variable != nullptr) titles_.try_emplace(note.variable->slot().get(), &note);
+    for (const Variable* variable : call.leaves.variables) passed_.emplace(variable->slot().get(), passed_.size());
+    if (pinned) return;
+    for (const Variable* variable : call.leaves.variables) {
+      const Slot& passed = *variable->slot();
+      const auto slot = std::make_shared<Slot>(read_latest(*variable->slot()), passed.declared, passed.options, passed.made_at);
+      slot->role = Slot::Role::kStandsIn;
+      stands_in_.emplace(slot.get(), stand_ins_.size());
+      stand_ins_.push_back(slot);
+    }
+  }
+  ~Tracing() override {
+    for (const SlotRef& slot : stand_ins_) slot->role = Slot::Role::kExpired;
+  }
+
+  void run(FunctionRef<void()> body) {
+    struct Installed {
+      explicit Installed(Tracer& t) : tracer(t) { tracer.install(); }
+      ~Installed() { tracer.remove(); }
+      Tracer& tracer;
+    };
+    const Transaction::Scope scope(&transaction_);
+    const Installed installed(tracer_);
+    body();
+  }
+
+  void begin(std::span<const Argument> copies);
+  void returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk);
+  /// Whether the trace depends on which Variables were passed, not only on their Specs.
+  bool looks_at_identity() const;
+  std::shared_ptr<FunctionTrace> finish();
+  const std::vector<MadeSlot>& made_slots() const { return made_; }
+
+  void touched(const SlotRef& slot) override { touched_.insert(slot); }
+  Tensor symbol_for(const SlotRef& slot, Location at) override;
+  SlotRef made(SlotRef slot) override;
+  void own_gradient() override { own_gradients_ = true; }
+  void own_read() override { own_gradients_ = true; }
+
+ private:
+  void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
+  std::string tensor_path(std::size_t which) const;
+  void require_unchanged(const Places& now) const;
+  void find_replaced(const Places& now);
+  FunctionReport::Trace first_report() const;
+  SlotUse use_of(const SlotRef& slot) const;
+  std::ptrdiff_t argument_of(const SlotRef& slot) const;
+  std::vector<std::int32_t> old_values(const std::vector<SlotUse>& reads) const;
+  bool is_passed(const SlotRef& slot) const { return passed_.contains(slot.get()); }
+
+  FunctionCallState& call_;
+  const CallKind& kind_;
+  const bool pinned_;
+  const std::vector<LeafNote> notes_ = notes_of(call_.arguments);
+  Graph graph_;
+  Transaction transaction_;
+  FunctionTracer tracer_;
+  std::span<const Argument> copies_;
+  std::vector<Tensor> symbols_;      // of the arguments' Tensors
+  std::vector<SlotRef> stand_ins_;   // for the call's Variables, in their order
+  std::unordered_map<const Slot*, std::size_t> passed_, stands_in_;  // which of the call's Variables a slot is, or stands in for
+  std::unordered_map<const Slot*, const LeafNote*> titles_;          // of those passed, where they were met first
+  std::vector<SlotRef> given_;       // what the Variables in the copies are, one by one
+  std::vector<SlotRef> reads_;
+  std::unordered_set<SlotRef> touched_;  // read, or looked at in another way
+  bool shared_variables_ = false;    // some lie behind pointers, where nothing can stand in
+  bool own_gradients_ = false;
+  std::vector<MadeSlot> made_;       // by the body, in this trace
+  std::shared_ptr<void> pattern_;
+  std::vector<ValueId> results_, replacements_;
+  std::vector<std::size_t> replaced_;
+  std::vector<std::ptrdiff_t> result_variables_;
+  std::vector<std::string> result_texts_;
+};
+
+}  // namespace weft::inline v0::detail
