@@ -13,7 +13,6 @@ namespace weft::test {
 const List kSemantics{
     "SEMANTICS", "tests/data/semantics.txt", 200,
     {{"no C++ meaning", {{8, 8}, {19, 19}, {96, 96}, {99, 99}, {102, 102}, {122, 122}, {142, 142}, {164, 166}, {175, 177}}},
-     {"with Function", {{12, 12}, {43, 43}, {135, 135}}},
      {"later", {{189, 195}}}}};
 const List kPains{"PAIN", "tests/data/pains.txt", 25, {{"no C++ meaning", {{20, 20}}}, {"later", {{22, 23}}}}};
 

@@ -28,6 +28,11 @@ struct WEFT_API FunctionReport {
     Location at{};
     bool literal = false;  ///< a number of the program
   };
+  /// What each call asks a lambda for (<weft/each_call.h>).
+  struct Asked {
+    std::string spec;
+    Location at{};
+  };
   /// A pass over the ops of a trace; `FunctionOptions::without` leaves it out.
   struct Pass {
     std::string name;
@@ -48,6 +53,7 @@ struct WEFT_API FunctionReport {
     std::vector<std::string> arguments;  ///< "x f32[32,10]", one for each leaf
     std::string cause;                   ///< "first call", or what differed: "argument 0 `x`: f32[32,10] -> f32[64,10]"
     std::vector<std::string> reads, writes;  ///< Variables: by path from an argument, else by name or the line that made them
+    std::vector<Asked> asked;
     std::vector<Constant> constants;
     std::vector<Pass> passes;
     std::size_t ops = 0;          ///< that are left after the passes

@@ -31,6 +31,7 @@ struct VariableOptions {
   std::optional<DType> dtype = {};  ///< of a number or list given as the initial value; of a Tensor it must be its own
   std::optional<Shape> shape = {};  ///< declared: sizes that are kUnknown may change with an assignment. Default: the initial value's
   std::function<Tensor(const Tensor&)> constraint = {};  ///< applied by optimizers to what they have computed
+  bool local = false;  ///< in the body of a Function: each call makes it anew, from what may be computed there, and it is gone with the call
 };
 
 /// One write that a Variable remembers.

@@ -10,6 +10,7 @@
 #include <weft/control.h>
 #include <weft/custom_gradient.h>
 #include <weft/dtype.h>
+#include <weft/each_call.h>
 #include <weft/error.h>
 #include <weft/forward.h>
 #include <weft/function.h>

@@ -1,5 +1,7 @@
 #include "state/body_trace.h"
 
+#include <algorithm>
+
 #include "graph/passes.h"
 #include "state/batcher.h"
 #include "state/follower.h"
@@ -19,6 +21,10 @@ bool is_taped(const Interpreter* top) {
 }  // namespace
 
 BodyTracing::BodyTracing(const char* name, Location at) : name_(name), at_(at) { transaction_.symbols = this; }
+
+BodyTracing::~BodyTracing() {
+  for (const SlotRef& slot : locals_) slot->role = Slot::Role::kLocalExpired;
+}
 
 void BodyTracing::run(FunctionRef<void()> part) {
   struct Installed {
@@ -51,7 +57,8 @@ std::optional<ValueId> BodyTracing::capture(const Tensor& x) {
 
 // The first read is one of the program around, in symbol_for.
 Tensor BodyTracing::BodyTracer::read(std::uint64_t, const Variable& variable, Tensor value, Location at) {
-  return body_.transaction_.has_written(variable.slot()) ? body_.read_again(variable, value, at) : value;
+  const SlotRef& slot = variable.slot();
+  return body_.transaction_.has_written(slot) && !body_.is_local(slot) ? body_.read_again(variable, value, at) : value;
 }
 
 bool BodyTracing::watched_around(const Variable& variable) const {
@@ -64,7 +71,7 @@ bool BodyTracing::watched_around(const Variable& variable) const {
 // What a part reads of a Variable that it has written itself, or that an earlier turn has. Tapes around see a read like any other, which ends
 // the way to where the value came from. The value is none of theirs, so they are shown a read of -0; adding that changes no bit.
 Tensor BodyTracing::read_again(const Variable& variable, const Tensor& value, Location at) {
-  if (variable.trainable() && is_floating(variable.dtype())) own_read();
+  if (variable.trainable() && is_floating(variable.dtype()) && variable.slot()->role != Slot::Role::kLocal) own_read();
   if (!watched_around(variable)) return value;
   if (!value.shape().known())
     throw TraceError(name_, "a part reads " + variable.slot()->title() + " after it has written it, under a tape, and its sizes are not known; read it before, or "
@@ -103,6 +110,18 @@ void BodyTracing::touched(const SlotRef& slot) {
 
 SlotRef BodyTracing::made(SlotRef slot) { return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->made(std::move(slot)) : slot; }
 
+void BodyTracing::made_local(const SlotRef& slot) {
+  slot->role = Slot::Role::kLocal;
+  locals_.push_back(slot);
+}
+
+// Once a call, however often the part runs: it is asked for by the program around.
+Tensor BodyTracing::each_call(const EachCall& asked) {
+  const Interpreter::Scope below(tracer_.below());
+  const Transaction::Scope scope(around_);
+  return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->each_call(asked) : ask_now(asked);
+}
+
 void BodyTracing::own_gradient() {
   if (is_taped(tracer_.below()))
     throw TraceError(name_, "a gradient of its own inside a branch or loop cannot be seen by the tape around it; give the gradient around the whole, "
@@ -112,7 +131,9 @@ void BodyTracing::own_gradient() {
 
 std::vector<BodyTracing::Write> BodyTracing::writes() const {
   std::vector<Write> result;
-  transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char* by, Location at) { result.push_back({slot, value, by, at}); });
+  transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char* by, Location at) {
+    if (!is_local(slot)) result.push_back({slot, value, by, at});
+  });
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Tracing a part of a program: a branch, or the body of a loop.
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "graph/region.h"
@@ -16,7 +17,7 @@ class BodyTracing final : public SlotSymbols {
  public:
   /// `name` is that of the combinator, for messages.
   BodyTracing(const char* name, Location at);
-  ~BodyTracing() override = default;
+  ~BodyTracing() override;
 
   /// An input that is not taken from outside.
   Tensor input(Spec spec) { return tracer_.input(std::move(spec), at_); }
@@ -55,6 +56,8 @@ class BodyTracing final : public SlotSymbols {
   Tensor symbol_for(const SlotRef& slot, Location at) override;
   void touched(const SlotRef& slot) override;
   SlotRef made(SlotRef slot) override;
+  void made_local(const SlotRef& slot) override;
+  Tensor each_call(const EachCall& asked) override;
   void own_gradient() override;
   void own_read() override {
     if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_read();
@@ -72,6 +75,7 @@ class BodyTracing final : public SlotSymbols {
     BodyTracing& body_;
   };
   std::optional<ValueId> capture(const Tensor& x);
+  bool is_local(const SlotRef& slot) const { return std::find(locals_.begin(), locals_.end(), slot) != locals_.end(); }
   bool watched_around(const Variable& variable) const;
   Tensor read_again(const Variable& variable, const Tensor& value, Location at);
 
@@ -84,6 +88,7 @@ class BodyTracing final : public SlotSymbols {
   std::vector<Capture> captures_;
   std::unordered_map<const Node*, ValueId> known_;  // captures_ holds the Nodes
   std::unordered_map<const Slot*, Spec> expected_;
+  std::vector<SlotRef> locals_;  // made here: nobody outside sees them
 };
 
 }  // namespace weft::inline v0

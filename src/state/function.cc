@@ -193,10 +193,14 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
       if (tensor.defined() && tensor.node()->symbolic)
         throw TraceError("Function", "an argument " + tensor.spec().str() +
                              " was made while tracing and has no value outside; return it from the traced function.", tensor.node()->made_at());
+  Tensor* const first_asked = inputs.end() - trace.reads.size() - trace.asked.size();
   if (Transaction* const outer = Transaction::current(); outer != nullptr && outer->symbols != nullptr) {
     if (trace.own_gradients) outer->symbols->own_gradient();
     for (const SlotRef& slot : trace.captured) touch(slot);
     for (const Variable* variable : variables) touch(variable->slot());
+    for (std::size_t i = 0; i < trace.asked.size(); ++i) first_asked[i] = outer->symbols->each_call(trace.asked[i]);
+  } else {
+    for (std::size_t i = 0; i < trace.asked.size(); ++i) first_asked[i] = ask_now(trace.asked[i]);
   }
   std::vector<SlotRef> own_reads, own_writes;
   if (!variables.empty()) own_reads = slots_of(trace.reads, variables), own_writes = slots_of(trace.writes, variables);
@@ -279,7 +283,7 @@ bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const
   if (trace == nullptr) return false;
   if (trace->own_gradients && is_taped()) return false;
   Tensors outputs = with_memory(core, at, [&] {
-    CallInputs inputs(count + trace->reads.size());
+    CallInputs inputs = room_for(*trace, count);
     for (std::size_t i = 0; i < count; ++i) inputs[i] = std::move(*arguments[i]);
     return run_trace(*trace, inputs, {}, at);
   });
@@ -335,7 +339,7 @@ void FunctionCall::find_or_trace(Body body, void* context) {
 void FunctionCall::run() {
   FunctionCallState& s = *state_;
   s.outputs = with_memory(s.core, s.at, [&] {
-    CallInputs inputs(s.leaves.tensors.size() + s.trace->reads.size());
+    CallInputs inputs = room_for(*s.trace, s.leaves.tensors.size());
     for (std::size_t i = 0; i < s.leaves.tensors.size(); ++i) inputs[i] = *s.leaves.tensors[i];
     return run_trace(*s.trace, inputs, s.leaves.variables, s.at);
   });
@@ -349,7 +353,7 @@ std::vector<Tensor> SingleTrace::call_flat(std::vector<Tensor> tensors, Location
     throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.",
                      at);
   const Tensors outputs = with_memory(*core_, at, [&] {
-    CallInputs inputs(tensors.size() + trace_->reads.size());
+    CallInputs inputs = room_for(*trace_, tensors.size());
     std::move(tensors.begin(), tensors.end(), inputs.begin());
     return run_trace(*trace_, inputs, {}, at);
   });

@@ -47,8 +47,9 @@ struct FunctionTrace {
   CallKind kind;
   std::vector<LeafNote> notes;
   Runner runner;
-  // Inputs of the graph: the Tensors of the arguments, then what is read. Outputs: the Tensors of the result, those that replace Tensors of
+  // Inputs of the graph: the Tensors of the arguments, what is asked for, then what is read. Outputs: the Tensors of the result, those that replace Tensors of
   // the arguments, then what is written.
+  std::vector<EachCall> asked;
   std::vector<SlotUse> reads, writes;
   std::size_t results = 0;
   std::vector<std::size_t> replaced;  // which of the arguments' Tensors
@@ -156,8 +157,9 @@ class FunctionCore {
 std::string other_variables(const FunctionTrace& trace);
 FunctionReport::Trace report_of(const FunctionTrace& trace);
 
-/// What the graph of a trace reads: the Tensors of the arguments, then room for what is seen of Variables.
+/// What the graph of a trace reads: the Tensors of the arguments, then room for what is asked for and for what is seen of Variables.
 using CallInputs = SmallVector<Tensor, 8>;
+inline CallInputs room_for(const FunctionTrace& trace, std::size_t arguments) { return CallInputs(arguments + trace.asked.size() + trace.reads.size()); }
 /// Runs a call with a trace: binds inputs, which end here, computes, publishes. Returns all outputs of the graph but the writes.
 Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* const> variables, Location at);
 

@@ -23,13 +23,13 @@ SlotUse Tracing::use_of(const SlotRef& slot) const {
 std::vector<std::int32_t> Tracing::old_values(const std::vector<SlotUse>& reads) const {
   std::vector<std::int32_t> result;
   bool fixed = true;
-  transaction_.each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) {
+  each_write([&](const SlotRef& slot, const Tensor&, Location) {
     fixed = fixed && slot->declared.shape.known();
     const std::ptrdiff_t argument = argument_of(slot);
     const auto found = std::find_if(reads.begin(), reads.end(), [&](const SlotUse& use) {
       return argument >= 0 ? use.argument == argument : use.argument < 0 && use.captured->slot() == slot;
     });
-    result.push_back(found == reads.end() ? -1 : static_cast<std::int32_t>(symbols_.size()) + static_cast<std::int32_t>(found - reads.begin()));
+    result.push_back(found == reads.end() ? -1 : static_cast<std::int32_t>(symbols_.size() + asked_.size()) + static_cast<std::int32_t>(found - reads.begin()));
   });
   return fixed ? result : std::vector<std::int32_t>();
 }
@@ -44,11 +44,21 @@ FunctionReport::Trace Tracing::first_report() const {
   return report;
 }
 
+// What is asked for comes behind the arguments: it stays an input, read or not.
+void Tracing::order_inputs() {
+  if (asked_.empty()) return;
+  const std::unordered_set<ValueId> asked(asked_values_.begin(), asked_values_.end());
+  const auto behind = graph_.inputs.begin() + static_cast<std::ptrdiff_t>(symbols_.size());
+  std::stable_partition(behind, graph_.inputs.end(), [&](ValueId id) { return asked.contains(id); });
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) graph_.values[graph_.inputs[i]].from = static_cast<std::uint32_t>(i);
+}
+
 std::shared_ptr<FunctionTrace> Tracing::finish() {
   graph_.outputs.insert(graph_.outputs.end(), results_.begin(), results_.end());
   graph_.outputs.insert(graph_.outputs.end(), replacements_.begin(), replacements_.end());
   std::vector<SlotUse> writes;
-  transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char*, Location at) {
+  order_inputs();
+  each_write([&](const SlotRef& slot, const Tensor& value, Location at) {
     graph_.outputs.push_back(tracer_.value_of(value, nullptr, at));
     writes.push_back(use_of(slot));
   });
@@ -57,13 +67,14 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 #endif
   FunctionReport::Trace report = first_report();
   if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
-  const Optimized optimized = optimize(graph_, symbols_.size(), call_.core.options.without);
+  const Optimized optimized = optimize(graph_, symbols_.size() + asked_.size(), call_.core.options.without);
   for (const Optimized::Figures& pass : optimized.passes)
     report.passes.push_back({pass.pass, pass.calls_before, pass.calls_after, pass.microseconds});
   std::vector<SlotUse> reads;
   for (std::size_t i = 0; i < reads_.size(); ++i)
-    if (optimized.kept_inputs[symbols_.size() + i]) reads.push_back(use_of(reads_[i]));
+    if (optimized.kept_inputs[symbols_.size() + asked_.size() + i]) reads.push_back(use_of(reads_[i]));
   auto trace = std::make_shared<FunctionTrace>(std::move(graph_), old_values(reads));
+  trace->asked = std::move(asked_);
   trace->reads = std::move(reads);
   trace->writes = std::move(writes);
   trace->kind = kind_;
@@ -89,8 +100,9 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   for (const SlotUse& use : trace->writes)
     if (use.argument < 0) touched_.insert(use.captured->slot());
   for (const SlotRef& slot : touched_)
-    if (argument_of(slot) < 0) trace->captured.push_back(slot);
+    if (argument_of(slot) < 0 && !locals_.contains(slot)) trace->captured.push_back(slot);
   std::sort(trace->captured.begin(), trace->captured.end());
+  for (const EachCall& each : trace->asked) report.asked.push_back({each.spec.str(), each.at});
   for (const SlotUse& use : trace->reads) report.reads.push_back(use.title);
   for (const SlotUse& use : trace->writes) report.writes.push_back(use.title);
   report.ops = trace->runner.graph().nodes.size();

@@ -136,6 +136,7 @@ GraphPicture FunctionCore::picture_of(const std::shared_ptr<FunctionTrace>& trac
   for (const LeafNote& note : trace->notes)
     if (note.tensor && note.text != "undefined") tensors.push_back(path_of(note));
   for (const std::string& name : tensors) picture.inputs.push_back({name, false});
+  for (const EachCall& each : trace->asked) picture.inputs.push_back({"asked for at " + place_text(each.at), false});
   for (const SlotUse& use : trace->reads) picture.inputs.push_back({short_title(use), true});
   for (std::size_t i = 0; i < trace->results; ++i) picture.outputs.push_back({"", false});
   for (const std::size_t which : trace->replaced) picture.outputs.push_back({tensors[which], false});
@@ -211,6 +212,7 @@ std::string FunctionReport::str() const {
     text += format(", {} calls, traced in {:.3f} ms", trace.calls, trace.milliseconds);
     for (const std::string& argument : trace.arguments) text += "\n  takes " + argument;
     text += "\n  reads " + detail::listed(trace.reads) + "\n  writes " + detail::listed(trace.writes);
+    for (const Asked& each : trace.asked) text += format("\n  asks for {} at each call{}", each.spec, each.at.line == 0 ? std::string() : " at " + place_text(each.at));
     for (const Constant& constant : trace.constants)
       text += format("\n  has frozen {}{}, read by {}{}", constant.literal ? "the number " : "", constant.value, constant.op,
                      constant.at.line == 0 ? std::string() : " at " + place_text(constant.at));

@@ -129,6 +129,8 @@ void Tracing::returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk) {
     if (result.tensors[i]->defined()) results_.push_back(tracer_.value_of(*result.tensors[i], nullptr, call_.at));
   }
   for (std::size_t i = 0; i < result.variables.size(); ++i) {
+    if (locals_.contains(result.variables[i]->slot()))
+      refuse("the result holds a local Variable, which is gone when the call ends; return its value(), or make it without local.");
     result_variables_.push_back(argument_of(result.variables[i]->slot()));
     if (result.variables[i] == again.variables[i] && result_variables_.back() >= 0)
       refuse("the result holds a Variable of an argument behind a pointer, which the results of all calls would share; return it by value.");
@@ -141,7 +143,7 @@ bool Tracing::looks_at_identity() const {
   for (const SlotRef& slot : stand_ins_)
     if (slot->identity_asked) return true;
   bool aliases = std::any_of(touched_.begin(), touched_.end(), [&](const SlotRef& slot) { return is_passed(slot); });
-  transaction_.each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) { aliases = aliases || is_passed(slot); });
+  each_write([&](const SlotRef& slot, const Tensor&, Location) { aliases = aliases || is_passed(slot); });
   return aliases;
 }
 

@@ -22,7 +22,8 @@ class FunctionTracer final : public Tracer {
  public:
   FunctionTracer(Graph& graph, Transaction& transaction) : Tracer(graph), transaction_(transaction) {}
   Tensor read(std::uint64_t, const Variable& variable, Tensor value, Location) override {
-    if (variable.trainable() && is_floating(variable.dtype()) && transaction_.has_written(variable.slot())) transaction_.symbols->own_read();
+    const SlotRef& slot = variable.slot();
+    if (variable.trainable() && is_floating(variable.dtype()) && slot->role != Slot::Role::kLocal && transaction_.has_written(slot)) transaction_.symbols->own_read();
     return value;
   }
 
@@ -50,6 +51,7 @@ class Tracing final : public SlotSymbols {
   }
   ~Tracing() override {
     for (const SlotRef& slot : stand_ins_) slot->role = Slot::Role::kExpired;
+    for (const SlotRef& slot : locals_) slot->role = Slot::Role::kLocalExpired;
   }
 
   void run(FunctionRef<void()> body) {
@@ -73,6 +75,15 @@ class Tracing final : public SlotSymbols {
   void touched(const SlotRef& slot) override { touched_.insert(slot); }
   Tensor symbol_for(const SlotRef& slot, Location at) override;
   SlotRef made(SlotRef slot) override;
+  void made_local(const SlotRef& slot) override {
+    slot->role = Slot::Role::kLocal;
+    locals_.insert(slot);
+  }
+  Tensor each_call(const EachCall& asked) override {
+    Tensor symbol = tracer_.input(asked.spec, asked.at);
+    asked_.push_back(asked), asked_values_.push_back(tracer_.value_of(symbol, nullptr, asked.at));
+    return symbol;
+  }
   void own_gradient() override { own_gradients_ = true; }
   void own_read() override { own_gradients_ = true; }
 
@@ -85,6 +96,14 @@ class Tracing final : public SlotSymbols {
   SlotUse use_of(const SlotRef& slot) const;
   std::ptrdiff_t argument_of(const SlotRef& slot) const;
   std::vector<std::int32_t> old_values(const std::vector<SlotUse>& reads) const;
+  void order_inputs();
+  /// Calls f for what the body has written to Variables that outlive the call.
+  template <class F>
+  void each_write(const F& f) const {
+    transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char*, Location at) {
+      if (!locals_.contains(slot)) f(slot, value, at);
+    });
+  }
   bool is_passed(const SlotRef& slot) const { return passed_.contains(slot.get()); }
 
   FunctionCallState& call_;
@@ -101,6 +120,9 @@ class Tracing final : public SlotSymbols {
   std::unordered_map<const Slot*, const LeafNote*> titles_;          // of those passed, where they were met first
   std::vector<SlotRef> given_;       // what the Variables in the copies are, one by one
   std::vector<SlotRef> reads_;
+  std::vector<EachCall> asked_;
+  std::vector<ValueId> asked_values_;  // the inputs for them
+  std::unordered_set<SlotRef> locals_;
   std::unordered_set<SlotRef> touched_;  // read, or looked at in another way
   bool shared_variables_ = false;    // some lie behind pointers, where nothing can stand in
   bool own_gradients_ = false;

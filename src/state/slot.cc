@@ -17,8 +17,17 @@ std::uint64_t next_id() {
 
 }  // namespace
 
+namespace {
+
+// Only a transaction knows what a local Variable holds while its Function is traced.
+Tensor first_value(Tensor initial, const VariableOptions& options, Location at) {
+  return options.local && initial.defined() && initial.node()->symbolic ? make_symbolic(initial.spec(), at) : with_own_node(std::move(initial), "Variable", at);
+}
+
+}  // namespace
+
 Slot::Slot(Tensor initial, Spec spec, VariableOptions given, Location at)
-    : value(with_own_node(std::move(initial), "Variable", at)), writer(this_thread()), id(next_id()), declared(std::move(spec)),
+    : value(first_value(std::move(initial), given, at)), writer(this_thread()), id(next_id()), declared(std::move(spec)),
       options(std::move(given)), made_at(at) {
   require_fits("Variable", value.spec(), at);
   writes[0] = {.version = 0, .step = -1, .by = "Variable", .at = at};
@@ -43,7 +52,7 @@ Tensor with_own_node(Tensor x, const char* by, Location at) {
   Node& node = *x.node();
   if (node.symbolic)
     throw TraceError(by, "the value " + x.spec().str() + (std::string_view(by) == "Variable"
-        ? " is made anew by each call of the Function that is traced; make the Variable outside, or its first value in an init_scope."
+        ? " is made anew by each call of the Function that is traced; make the Variable outside, its first value in an init_scope, or a local one of each call."
         : " was made while tracing and does not exist outside; return it from the traced function."), at);
   if (node.count.load(std::memory_order_acquire) != 1) return make_view(x, x.shape());
   node.literal = false;  // a value from here on

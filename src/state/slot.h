@@ -38,9 +38,10 @@ struct Slot {
   std::uint64_t read_elsewhere = 0;                  // the version after which another thread has read the value; 0: none
   WriteRecord writes[kRemembered];                   // that of version v is at v % kRemembered
 
-  /// A slot that stands in for an argument while a Function is traced; afterwards it means nothing. One thread traces. A slot of a graph with
-  /// sessions names what each session holds for itself: only the thread that builds the graph may use it.
-  enum class Role : std::uint8_t { kOwn, kStandsIn, kExpired, kOfGraph };
+  /// A slot that stands in for an argument while a Function is traced, and a local one of the calls that are traced; afterwards they mean
+  /// nothing. One thread traces. A slot of a graph with sessions names what each session holds for itself: only the thread that builds the
+  /// graph may use it.
+  enum class Role : std::uint8_t { kOwn, kStandsIn, kLocal, kExpired, kLocalExpired, kOfGraph };
   Role role = Role::kOwn;
   bool identity_asked = false;  // of one that stands in: it is not the one whose identity is meant
   const std::uint64_t id;

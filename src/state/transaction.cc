@@ -252,6 +252,7 @@ Tensor Transaction::read(const SlotRef& slot, Location at) {
 void Transaction::write(const SlotRef& slot, Tensor value, Location at, const char* by) {
   if (symbols == nullptr || !value.defined() || !value.node()->symbolic) value = with_own_node(std::move(value), by, at);
   slot->require_fits(by, value.spec(), at);
+  if (slot->role == Slot::Role::kLocal) value = cut_off(std::move(value), at);
   Entry& entry = symbols != nullptr ? entry_of(slot) : seen_entry(slot, at);
   if (symbols != nullptr && symbols->takes(slot, value, at, by)) return entry.forget();
   if (fixed_writes && !entry.learned_write)

@@ -40,6 +40,18 @@ void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, con
 /// unless the case is the simple one: no transaction, no interpreter, a small dense value of x's Spec. `op` has no attributes.
 bool update_in_place(Slot& slot, const Op& op, const Tensor& x, Location at, const char* by);
 
+/// A value that a traced program asks the host for whenever it is called.
+struct EachCall {
+  std::function<Tensor()> ask;
+  Spec spec;  // sizes may be unknown
+  Location at;
+};
+/// Asks. Throws DtypeError or ShapeError if it is not of the Spec.
+Tensor ask_now(const EachCall& asked);
+
+/// The value without the way to where it came from. No tape outside can follow what a call keeps to itself, so it must not see through it.
+Tensor cut_off(Tensor value, Location at);
+
 /// What slots hold while a program is traced: symbols instead of values.
 class SlotSymbols {
  public:
@@ -50,6 +62,10 @@ class SlotSymbols {
   virtual void touched(const SlotRef& slot) = 0;
   /// A Variable has been made: the slot that it has from now on.
   virtual SlotRef made(SlotRef slot) = 0;
+  /// A local one has been made: it is gone when the program ends, and nothing of it is published.
+  virtual void made_local(const SlotRef& slot) = 0;
+  /// What the program asks for anew whenever it is called.
+  virtual Tensor each_call(const EachCall& asked) = 0;
   /// The program gives a gradient of its own, which its ops do not show.
   virtual void own_gradient() = 0;
   /// The program reads a trainable Variable that it has written: to a tape that is to follow the whole, a read that it cannot see.

@@ -50,9 +50,15 @@ class RowOf final : public Interpreter {
 SlotRef make_slot(Tensor initial, VariableOptions options, Location at) {
   Spec declared = initial.spec();
   if (options.shape) declared.shape = *options.shape;
+  Transaction* const t = Transaction::current();
+  const bool traced = t != nullptr && t->symbols != nullptr;
+  Tensor first = traced && options.local ? initial : Tensor();
   auto slot = std::make_shared<Slot>(std::move(initial), std::move(declared), std::move(options), at);
-  const Transaction* const t = Transaction::current();
-  return t != nullptr && t->symbols != nullptr ? t->symbols->made(std::move(slot)) : slot;
+  if (!traced) return slot;
+  if (!first.defined()) return t->symbols->made(std::move(slot));
+  t->symbols->made_local(slot);
+  t->write(slot, std::move(first), at, "Variable");
+  return slot;
 }
 
 }  // namespace
@@ -87,6 +93,9 @@ void require_meaning(const Slot& slot) {
   if (slot.role == Slot::Role::kExpired)
     throw StateError("Variable", "this handle was kept by the body of a Function from an argument, for which it stood only while the body was "
                                  "traced; keep the Variable that is passed.", {});
+  if (slot.role == Slot::Role::kLocalExpired)
+    throw StateError("Variable", "this handle is one of a local Variable, which was there only while the body of a Function was traced; return its "
+                                 "value(), or make it without local.", slot.made_at);
   if (graphs_being_built == 0)
     throw StateError("Variable", slot.title() + " belongs to a graph, and each session has a value of its own for it; fetch or assign it with "
                                  "Session::run.", {});
@@ -117,8 +126,9 @@ Tensor Variable::value(Location at) const {
   Interpreter* const top = Interpreter::top();  // tapes follow what was read, tracers give a symbol for it
   return top == nullptr ? now : top->read(slot_->id, *this, std::move(now), at);
 }
-Tensor Variable::read_latest(Location) const {
-  asked();
+Tensor Variable::read_latest(Location at) const {
+  if (asked().role == Slot::Role::kLocal)
+    throw StateError("read_latest", slot_->title() + " is local to a call, which publishes nothing of it; read its value().", at);
   return v0::read_latest(*slot_);
 }
 

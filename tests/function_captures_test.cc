@@ -1,0 +1,194 @@
+// What belongs to one call: local Variables, values that are asked for at each call, sizes that are stated late.
+#include <gtest/gtest.h>
+
+#include "tests/function_types.h"
+
+namespace weft::test {
+namespace {
+
+// --- local Variables ---
+
+// Newton's root of x in three steps, in a Variable that is there for one call.
+Tensor root(Tensor x) {
+  Variable guess{x * 0.5f, {.local = true}};
+  for (int i = 0; i < 3; ++i) guess.assign((guess + x / guess) * 0.5f);
+  return guess;
+}
+
+// SEMANTICS 43
+TEST(LocalVariable, BelongsToOneCall) {
+  Function f{root, {.name = "f"}};
+  for (const float x : {4.f, 9.f, 4.f}) EXPECT_EQ(number(f(x)), number(root(x)));
+  EXPECT_EQ(floats(f({1.f, 16.f})), floats(root({1.f, 16.f})));
+  const FunctionReport::Trace trace = f.explain().traces[0];
+  EXPECT_TRUE(trace.reads.empty() && trace.writes.empty()) << "nobody outside sees it";
+  EXPECT_TRUE(f.trace(Spec{f32, {}}).variables().empty());
+
+  Function kept = [](Tensor x) { return Variable(0.f).assign_add(x).value(); };
+  Function local = [](Tensor x) { return Variable(0.f, {.local = true}).assign_add(x).value(); };
+  kept(1.f), local(1.f);
+  EXPECT_EQ(number(kept(1.f)), 2);
+  EXPECT_EQ(number(local(1.f)), 1);
+}
+
+TEST(LocalVariable, IsMadeInBranchesAndLoopsAndInnerCalls) {
+  Variable total{0.f};
+  Function add = [](Variable& to, Tensor x) { to.assign_add(x); };
+  const auto body = [&](Tensor x) {
+    Variable sum{x, {.local = true}};
+    add(sum, x);  // 2 x
+    const Tensor branch = cond(x > 0.f, [&] {
+      Variable own{x * 3.f, {.local = true}};
+      own.assign_sub(1.f), sum.assign_add(own);
+      return own.value();
+    }, [&] { return x; });
+    const Tensor last = fold([&](Tensor state, Tensor row) {
+      Variable own{row, {.local = true}};
+      own.assign_add(state), sum.assign_add(own), total.assign_add(1.f);
+      return own.value();
+    }, 0.f, Tensor{1.f, 2.f, 3.f});
+    return sum + branch * 100.f + last * 10000.f;
+  };
+  Function f = body;
+  for (const float x : {2.f, -2.f, 3.f}) EXPECT_EQ(number(f(x)), number(body(x)));
+  EXPECT_EQ(number(total), 18);
+}
+
+TEST(LocalVariable, CutsTheWayOfATapeAsEagerly) {
+  const auto body = [](Tensor x) {
+    Variable v{x * 2.f, {.local = true}}, fixed{x * 3.f, {.trainable = false, .local = true}};
+    v.assign_add(x);
+    return v * v + fixed * x;  // with respect to x: 3 x
+  };
+  Function f = body;
+  const Tensor x = fill({}, 2.f);
+  for (const bool traced : {false, true}) {
+    GradientTape tape;
+    tape.watch(x);
+    EXPECT_EQ(number(tape.gradient(traced ? f(x) : body(x), x)), 6) << traced;
+  }
+  Function inside = [](Tensor y) {
+    Variable w{y, {.local = true}};
+    GradientTape tape;
+    const Tensor loss = w * w * y;
+    return tape.gradient(loss, w);  // 2 w y
+  };
+  EXPECT_EQ(number(inside(3.f)), 18);
+}
+
+TEST(LocalVariable, IsRefusedOutsideOfItsCall) {
+  std::optional<Variable> leaked;
+  Function f{[&](Tensor x) { return leaked.emplace(x, VariableOptions{.local = true}).value(); }, {.name = "f"}};
+  f(1.f);
+  EXPECT_TEXT(StateError, leaked->value(), "Variable: this handle is one of a local Variable, which was there only while the body of a Function was "
+                                           "traced; return its value(), or make it without local.");
+  Function returned{[](Tensor x) { return Variable(x, {.local = true}); }, {.name = "returned"}};
+  EXPECT_TEXT(TraceError, returned(1.f), "returned: the result holds a local Variable, which is gone when the call ends; return its value(), or make "
+                                         "it without local.");
+  Function latest{[](Tensor x) { return Variable(x, {.name = "v", .local = true}).read_latest(); }, {}};
+  EXPECT_TEXT(StateError, latest(1.f), "read_latest: Variable \"v\" is local to a call, which publishes nothing of it; read its value().");
+}
+
+// --- asked for at each call ---
+
+// SEMANTICS 135
+TEST(AtEachCall, AsksTheHostAnew) {
+  float rate = 0.5f;
+  int asked = 0, runs = 0;
+  Variable v{1.f};
+  Function f{[&](Tensor x) {
+    ++runs;
+    v.assign_add(x);
+    return x * at_each_call([&] { return ++asked, Tensor(rate); }) + v;
+  }, {.name = "f", .args = {"x"}}};
+  EXPECT_EQ(number(f(2.f)), 4);
+  rate = 3;
+  const int before = asked;
+  EXPECT_EQ(number(f(2.f)), 11);
+  EXPECT_EQ(asked, before + 1);
+  EXPECT_EQ(runs, 1);
+  const FunctionReport report = f.explain();
+  ASSERT_EQ(report.traces[0].asked.size(), 1u);
+  EXPECT_EQ(report.traces[0].asked[0].spec, "f32[]");
+  EXPECT_NE(report.str().find("\n  asks for f32[] at each call at function_captures_test.cc:"), std::string::npos) << report.str();
+  EXPECT_TRUE(report.traces[0].constants.empty());
+  EXPECT_NE(f.graph().str().find("asked for at function_captures_test.cc:"), std::string::npos) << f.graph().str();
+}
+
+TEST(AtEachCall, ChecksTheSpec) {
+  Tensor given = ones({2});
+  Variable v{0.f};
+  Function f = [&](Tensor x) {
+    v.assign_add(1.f);
+    return sum(at_each_call([&] { return given; })) * x;
+  };
+  EXPECT_EQ(number(f(2.f)), 4);
+  given = ones({3});
+  EXPECT_TEXT(ShapeError, f(2.f), "at_each_call: the lambda gave f32[3] and the trace takes f32[2]; declare sizes that change as unknown.");
+  given = cast(ones({2}), i32);
+  EXPECT_TEXT(DtypeError, f(2.f), "at_each_call: the lambda gave i32[2] and the trace takes f32[2]; the dtype must stay the same, cast it.");
+  given = Tensor();
+  EXPECT_TEXT(ValueError, f(2.f), "at_each_call: the lambda gave an empty Tensor handle; return a value.");
+  EXPECT_EQ(number(v), 1) << "calls that failed have changed nothing";
+
+  int asked = 0;
+  Function any = [&](Tensor x) { return sum(at_each_call([&] { return ++asked, given; }, Spec{f32, {kUnknown}})) * x; };
+  any.trace(Spec{f32, {}});
+  EXPECT_EQ(asked, 0) << "a Spec that is declared needs no value";
+  for (const int size : {1, 5, 2}) {
+    given = ones({size});
+    EXPECT_EQ(number(any(2.f)), 2 * size);
+  }
+  EXPECT_EQ(any.explain().traced, 1u);
+  given = Tensor(3.f);
+  EXPECT_THROW(any(1.f), ShapeError);
+  EXPECT_EQ(at_each_call([] { return 3; }, Spec{f32, {}}).dtype(), f32) << "also where nothing is traced";
+}
+
+TEST(AtEachCall, ReachesThroughInnerCallsBranchesAndLoops) {
+  float rate = 1;
+  int asked = 0;
+  const auto now = [&] { return at_each_call([&] { return ++asked, Tensor(rate); }, Spec{f32, {}}); };
+  Function inner = [&](Tensor x) { return x * now(); };
+  Function outer = [&](Tensor x) {
+    const Tensor a = inner(x), b = cond(x > 0.f, [&] { return now() * 10.f; }, [&] { return x; });
+    return a + b + fold([&](Tensor state, Tensor row) { return state + row * now(); }, 0.f, Tensor{100.f, 200.f});
+  };
+  EXPECT_EQ(number(outer(2.f)), 312);
+  asked = 0, rate = 2;
+  EXPECT_EQ(number(outer(2.f)), 624);
+  EXPECT_EQ(asked, 3) << "once for each place, whatever the loop does";
+  EXPECT_EQ(outer.explain().traces[0].asked.size(), 3u);
+
+  const Tensor x = fill({}, 3.f);
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_EQ(number(tape.gradient(inner(x), x)), 2);
+  EXPECT_EQ(floats(inner.trace(Spec{f32, {}}).call_flat({x})[0]), std::vector<float>{6});
+}
+
+// --- sizes ---
+
+// SEMANTICS 12
+TEST(EnsureShape, StatesSizesThatAreNotKnownYet) {
+  Function f{[](Tensor x) {
+    const Tensor y = ensure_shape(x, {kUnknown, 3});
+    EXPECT_EQ(y.shape().str(), "[?,3]");
+    EXPECT_EQ(ensure_shape(y, {2, kUnknown}).shape(), Shape({2, 3}));
+    return y * 2.f;
+  }, {.signature = {Spec{f32, {kUnknown, kUnknown}}}}};
+  EXPECT_THROW(f(ones({4, 3})), ShapeError) << "a result that nobody uses is checked as well";
+  EXPECT_EQ(floats(f(ones({2, 3}))), std::vector<float>(6, 2));
+  EXPECT_TEXT(ShapeError, f(ones({2, 4})), "ensure_shape: x f32[2,4] is not of the shape [-1,3]: axis 1 is 4 and not 3.");
+  EXPECT_TEXT(ShapeError, ensure_shape(ones({2}), {2, 2}), "ensure_shape: x f32[2] is not of the shape [2,2]: its rank is 1 and not 2.");
+  Function late = [](Tensor x, Tensor keep) { return sum(ensure_shape(boolean_mask(x, keep), {2}) * Tensor{1.f, 10.f}); };
+  EXPECT_EQ(number(late({1.f, 2.f, 3.f}, {true, false, true})), 31);
+  EXPECT_TEXT(ShapeError, late({1.f, 2.f, 3.f}, {true, true, true}), "ensure_shape: x f32[3] is not of the shape [2]: axis 0 is 3 and not 2.");
+  const Tensor x = ones({2, 3});
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_EQ(floats(tape.gradient(sum(f(x) * 3.f), x)), std::vector<float>(6, 6));
+}
+
+}  // namespace
+}  // namespace weft::test
