@@ -108,7 +108,15 @@ void BodyTracing::touched(const SlotRef& slot) {
   if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->touched(slot);
 }
 
-SlotRef BodyTracing::made(SlotRef slot) { return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->made(std::move(slot)) : slot; }
+// By the place and the count of those made there, as a Function does it.
+SlotRef BodyTracing::made(SlotRef slot) {
+  const auto same_line = [&](const SlotRef& other) { return other->made_at.line == slot->made_at.line && other->made_at.file == slot->made_at.file; };
+  auto nth = std::count_if(made_.begin(), made_.end(), same_line);
+  for (const SlotRef& known : made_before_)
+    if (same_line(known) && nth-- == 0 && known->declared == slot->declared) return made_.emplace_back(known);
+  if (around_ != nullptr && around_->symbols != nullptr) slot = around_->symbols->made(std::move(slot));
+  return made_.emplace_back(std::move(slot));
+}
 
 void BodyTracing::made_local(const SlotRef& slot) {
   slot->role = Slot::Role::kLocal;

@@ -23,6 +23,9 @@ class BodyTracing final : public SlotSymbols {
   Tensor input(Spec spec) { return tracer_.input(std::move(spec), at_); }
   /// A Variable that is known to be written, and carried from turn to turn with this Spec.
   void expect(const SlotRef& slot, Spec spec) { expected_.emplace(slot.get(), std::move(spec)); }
+  /// The Variables that an earlier run of the same part has made: this one makes them again, and gets those.
+  void make_again(std::vector<SlotRef> made) { made_before_ = std::move(made); }
+  const std::vector<SlotRef>& made_slots() const { return made_; }
   void run(FunctionRef<void()> part);
 
   struct Capture {
@@ -88,6 +91,7 @@ class BodyTracing final : public SlotSymbols {
   std::vector<Capture> captures_;
   std::unordered_map<const Node*, ValueId> known_;  // captures_ holds the Nodes
   std::unordered_map<const Slot*, Spec> expected_;
+  std::vector<SlotRef> made_before_, made_;
   std::vector<SlotRef> locals_;  // made here: nobody outside sees them
 };
 

@@ -181,7 +181,10 @@ class LoopTracing {
  private:
   bool attempt() {
     carried_slots_.clear();
+    std::vector<SlotRef> made;
+    if (part_ != nullptr) made = part_->made_slots();
     part_ = std::make_unique<BodyTracing>(form_.name, at_);
+    part_->make_again(std::move(made));
     for (const auto& [slot, spec] : slot_specs_) part_->expect(slot, spec);
     const std::vector<Tensor*> places = tensors_of(form_.name, program_.reset(), at_);
     inputs_.clear();
@@ -197,7 +200,7 @@ class LoopTracing {
       rows.push_back({part_->value_of(*row), spec});
     }
     std::optional<ValueId> go;
-    std::vector<ValueId> made;
+    std::vector<ValueId> results;
     bool settled = true;
     part_->run([&] {
       rows_ = program_.step();
@@ -207,13 +210,13 @@ class LoopTracing {
         require_condition(form_.name, next, at_);
         go = part_->value_of(next);
       }
-      for (const Tensor* tensor : tensors_of(form_.name, rows_, at_)) made.push_back(part_->value_of(*tensor));
+      for (const Tensor* tensor : tensors_of(form_.name, rows_, at_)) results.push_back(part_->value_of(*tensor));
     });
     writes_ = part_->writes();
     settled = carry_variables() && settled;
     inputs_.insert(inputs_.end(), rows.begin(), rows.end());
     if (go) outputs_.push_back(*go);
-    outputs_.insert(outputs_.end(), made.begin(), made.end());
+    outputs_.insert(outputs_.end(), results.begin(), results.end());
     return settled;
   }
 
