@@ -168,7 +168,7 @@ TEST(ControlGradient, OfALoopWhoseShapeChangesSaysSo) {
     return tape.gradient(sum(y), x);
   };
   EXPECT_EQ(message<ShapeError>([&] { f(kRow); }),
-            "loop: two turns make f32[4] and f32[8]; values of all turns are put together here, which they can only be if their shapes agree.");
+            "while_loop: two turns make f32[4] and f32[8]; values of all turns are put together here, which they can only be if their shapes agree.");
 }
 
 }  // namespace

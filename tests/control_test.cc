@@ -188,6 +188,31 @@ TEST(WhileLoop, CarriesAVariableBesideAValueThatGrows) {
   EXPECT_EQ(number(v), 3);
 }
 
+// PAIN 4
+TEST(WhileLoop, ABodyThatIsTracedAgainMakesItsVariablesOnce) {
+  std::vector<std::uint64_t> ids;
+  Function f = [&](Tensor n, Tensor x) {
+    const auto [i, y] = while_loop([&](Tensor turn, Tensor) { return turn < n; }, [&](Tensor turn, Tensor rows) {
+      Variable count{0.f, {.name = "count"}}, other{0.f, {.name = "other"}};
+      ids.push_back(count.id()), ids.push_back(other.id());
+      count.assign_add(1.f), other.assign_add(2.f);
+      return std::tuple{turn + 1, concat({rows, rows}, 0)};
+    }, std::tuple{0, x});
+    return y;
+  };
+  f(3, kRow);
+  ASSERT_EQ(ids.size(), 4u) << "sizes are found in two tries";
+  EXPECT_EQ(ids[2], ids[0]);
+  EXPECT_EQ(ids[3], ids[1]);
+  const std::vector<Variable> made = f.trace(Spec{i32, {}}, Spec{f32, {4}}).variables();
+  ASSERT_EQ(made.size(), 2u);
+  f(2, kRow);
+  EXPECT_EQ(number(made[0]), 5);
+  EXPECT_EQ(number(made[1]), 10);
+  EXPECT_EQ(f(1, ones({2, 2})).shape(), Shape({4, 2})) << "another trace has them, too";
+  EXPECT_EQ(number(made[0]), 6);
+}
+
 TEST(WhileLoop, RefusesHostValuesThatChange) {
   struct State {
     Tensor x;

@@ -123,8 +123,7 @@ Tensor stacked(const KernelCall& call, const std::vector<Tensor>& rows, const Sp
   Tensor whole = make_tensor(rows_of(row, static_cast<std::int64_t>(rows.size())));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].spec() != row)
-      call.shape_error("two turns make " + row.str() + " and " + rows[i].spec().str() + "; values of all turns are put together here, which they can "
-                       "only be if their shapes agree.");
+      call.shape_error(unequal_turns(row, rows[i].spec()));
     copy_into(static_cast<std::byte*>(mutable_data(whole)) + i * bytes(row), rows[i]);
   }
   return whole;

@@ -29,6 +29,10 @@ inline std::string unequal_rows(std::int64_t a, std::int64_t b) {
   return "the elements have " + std::to_string(a) + " and " + std::to_string(b) + " rows; they must have the same number.";
 }
 
+inline std::string unequal_turns(const Spec& a, const Spec& b) {
+  return "two turns make " + a.str() + " and " + b.str() + "; values of all turns are put together here, which they can only be if their shapes agree.";
+}
+
 /// REQUIRES: rank 1 or more.
 inline Spec row_of(const Spec& whole) { return {whole.dtype, Shape(whole.shape.sizes().subspan(1))}; }
 

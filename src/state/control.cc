@@ -14,14 +14,16 @@
 namespace weft::inline v0::detail {
 namespace {
 
-// The Tensors of a tree that has no Variables.
-std::vector<Tensor*> tensors_of(const char* name, const Argument& tree, Location at) {
+// What a tree holds. Throws TraceError for Variables.
+CallLeaves leaves_in(const char* name, const Argument& tree, Location at) {
   if (tree.walk == nullptr) return {};
-  const CallLeaves leaves = leaves_of({&tree, 1});
+  CallLeaves leaves = leaves_of({&tree, 1});
   if (!leaves.variables.empty())
     throw TraceError(name, "a Variable is in what is returned or carried; Variables are shared, not carried: capture it, or return its value().", at);
-  return leaves.tensors;
+  return leaves;
 }
+
+std::vector<Tensor*> tensors_of(const char* name, const Argument& tree, Location at) { return leaves_in(name, tree, at).tensors; }
 
 // Structure, dtypes, ranks and host values; not sizes.
 void require_alike(const char* name, const Argument& a, const Argument& b, const char* first, const char* second, Location at) {
@@ -135,7 +137,7 @@ void trace_branches(const char* name, Tensor which, const Branch* branches, std:
   region.may_miss = !condition;
   std::vector<Tensor> inputs{condition ? cast(std::move(which), i32, at) : std::move(which)};
   captures.append_to(inputs);
-  const Tensors made = apply_region(switch_row(), inputs, std::move(region), at);
+  const Tensors made = apply_region(switch_row(name), inputs, std::move(region), at);
   const std::vector<Tensor*> results = tensors_of(name, trees[0], at);
   for (std::size_t i = 0; i < results.size(); ++i) *results[i] = made[i];
   for (std::size_t i = planted(Bug::kForgetsBranchWrite); i < writes.size(); ++i) write(writes[i].slot, made[results.size() + i], writes[i].at, writes[i].by);
@@ -158,13 +160,42 @@ std::int64_t rows_in(const char* name, const std::vector<Tensor*>& elements, Loc
   return rows;
 }
 
+// What is carried from turn to turn: all but the sizes of its Tensors stays.
+struct CarriedKind {
+  CarriedKind(const char* combinator, const Argument& first, Location where) : name(combinator), at(where) {
+    CallLeaves leaves = leaves_in(name, first, at);
+    for (const Tensor* tensor : leaves.tensors) specs.push_back(tensor->spec());
+    skeleton = std::move(leaves.kind.skeleton);
+  }
+  /// The Tensors of the value that a turn leaves.
+  std::vector<Tensor*> require(const Argument& now) const {
+    CallLeaves leaves = leaves_in(name, now, at);
+    std::vector<Tensor*>& next = leaves.tensors;
+    if (next.size() != specs.size()) throw TraceError(name, "a turn changes the structure of the carried value; it must stay the same.", at);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const Spec& spec = next[i]->spec();
+      if (spec.dtype == specs[i].dtype && spec.shape.rank() == specs[i].shape.rank()) continue;
+      const std::string change = format("a turn changes carried value {} from {} to {}", i, specs[i].str(), spec.str());
+      if (spec.dtype != specs[i].dtype) throw DtypeError(name, change + "; the dtype must stay the same, cast it.", at);
+      throw ShapeError(name, change + "; the rank must stay the same.", at);
+    }
+    if (leaves.kind.skeleton != skeleton)
+      throw TraceError(name, "a turn changes the structure of the carried value, or a host value in it; only Tensors may change, make it one.", at);
+    return std::move(next);
+  }
+
+  const char* name;
+  std::string skeleton;  // its structure and host values
+  Location at;
+  std::vector<Spec> specs;
+};
+
 // One trace of a body. Carried Specs that turn out too narrow are widened, and the next try begins.
 class LoopTracing {
  public:
-  LoopTracing(LoopProgram& program, LoopForm form, Location at) : program_(program), form_(form), at_(at) {
-    const Argument tree = program.reset(), elements = program.elements();
-    skeleton_ = leaves_of({&tree, 1}).kind.skeleton;
-    for (const Tensor* tensor : tensors_of(form.name, tree, at)) first_.push_back(*tensor), specs_.push_back(tensor->spec());
+  LoopTracing(LoopProgram& program, LoopForm form, Location at) : program_(program), form_(form), at_(at), kind_(form.name, program.reset(), at) {
+    const Argument tree = program.state(), elements = program.elements();
+    for (const Tensor* tensor : tensors_of(form.name, tree, at)) first_.push_back(*tensor);
     for (const Tensor* tensor : tensors_of(form.name, elements, at)) elements_.push_back(*tensor);
     if (form.conditional) {
       go_ = program.go();
@@ -190,8 +221,8 @@ class LoopTracing {
     inputs_.clear();
     outputs_.clear();
     for (std::size_t i = 0; i < places.size(); ++i) {
-      *places[i] = part_->input(specs_[i]);
-      inputs_.push_back({part_->value_of(*places[i]), specs_[i]});
+      *places[i] = part_->input(kind_.specs[i]);
+      inputs_.push_back({part_->value_of(*places[i]), kind_.specs[i]});
     }
     std::vector<BodyTracing::Input> rows;
     for (Tensor* const row : tensors_of(form_.name, program_.element(), at_)) {
@@ -223,19 +254,11 @@ class LoopTracing {
   // The carried value after a turn against that before.
   bool widen() {
     bool settled = true;
-    const Argument now = program_.state();
-    const std::vector<Tensor*> next = tensors_of(form_.name, now, at_);
-    if (next.size() != specs_.size()) throw TraceError(form_.name, "a turn changes the structure of the carried value; it must stay the same.", at_);
+    const std::vector<Tensor*> next = kind_.require(program_.state());
     for (std::size_t i = 0; i < next.size(); ++i) {
-      const Spec& spec = next[i]->spec();
-      const std::string change = format("a turn changes carried value {} from {} to {}", i, specs_[i].str(), spec.str());
-      if (spec.dtype != specs_[i].dtype) throw DtypeError(form_.name, change + "; the dtype must stay the same, cast it.", at_);
-      if (spec.shape.rank() != specs_[i].shape.rank()) throw ShapeError(form_.name, change + "; the rank must stay the same.", at_);
-      settled = merge(specs_[i], spec) && settled;
+      settled = merge(kind_.specs[i], next[i]->spec()) && settled;
       outputs_.push_back(part_->value_of(*next[i]));
     }
-    if (leaves_of({&now, 1}).kind.skeleton != skeleton_)
-      throw TraceError(form_.name, "a turn changes the structure of the carried value, or a host value in it; only Tensors may change, make it one.", at_);
     return settled;
   }
 
@@ -283,7 +306,7 @@ class LoopTracing {
     inputs.insert(inputs.end(), carried_slots_.begin(), carried_slots_.end());
     inputs.insert(inputs.end(), elements_.begin(), elements_.end());
     captures.append_to(inputs);
-    const Tensors made = apply_region(loop_row(), inputs, std::move(region), at_);
+    const Tensors made = apply_region(loop_row(form_.name), inputs, std::move(region), at_);
     const std::vector<Tensor*> last = tensors_of(form_.name, program_.state(), at_), rows = tensors_of(form_.name, rows_, at_);
     for (std::size_t i = 0; i < last.size(); ++i) *last[i] = made[i];
     for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = made[carried + i];
@@ -295,8 +318,7 @@ class LoopTracing {
   const LoopForm form_;
   const Location at_;
   std::vector<Tensor> first_, elements_;
-  std::vector<Spec> specs_;  // of the carried value
-  std::string skeleton_;     // its structure and host values
+  CarriedKind kind_;
   Tensor go_;
   std::unique_ptr<BodyTracing> part_;
   std::vector<BodyTracing::Input> inputs_;
@@ -322,7 +344,7 @@ void run_loop(LoopProgram& program, LoopForm form, Location at) {
     return;
   }
   std::vector<std::vector<Tensor>> rows;
-  program.reset();
+  const CarriedKind kind(form.name, program.reset(), at);
   Argument made{nullptr, nullptr, false};
   for (std::int64_t turn = 0; turn != turns; ++turn) {
     if (form.conditional) {
@@ -334,11 +356,17 @@ void run_loop(LoopProgram& program, LoopForm form, Location at) {
     const std::vector<Tensor*> places = tensors_of(form.name, program.element(), at);
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = (*wholes[i])[at_row];
     made = program.step();
+    kind.require(program.state());
     const std::vector<Tensor*> now = tensors_of(form.name, made, at);
     if (turn > 0 && now.size() != rows.size())
       throw ValueError(form.name, format("two turns make {} and {} Tensors; all turns must make as many.", rows.size(), now.size()), at);
     rows.resize(now.size());
-    for (std::size_t i = 0; i < now.size(); ++i) rows[i].push_back(*now[i]);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      rows[i].push_back(*now[i]);
+      const Spec &first = rows[i].front().spec(), &last = now[i]->spec();
+      if (first.dtype != last.dtype) throw DtypeError(form.name, format("two turns make {} and {}; the dtype must stay the same, cast it.", first.str(), last.str()), at);
+      if (first != last) throw ShapeError(form.name, unequal_turns(first, last), at);
+    }
   }
   const std::vector<Tensor*> results = tensors_of(form.name, made, at);
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -66,7 +66,7 @@ Tensors together(const BatchedLoop& loop) {
   region.bodies = {std::make_shared<const Runner>(batched(loop.body, loop.inputs, loop.outputs, loop.b.size))};
   std::vector<Tensor> inputs(loop.b.inputs.begin(), loop.b.inputs.begin() + static_cast<std::ptrdiff_t>(loop.first));
   for (std::size_t i = 0; i < loop.inputs.size(); ++i) inputs.push_back(loop.input(i));
-  Tensors made = apply_region(loop_row(), inputs, std::move(region), loop.b.at);
+  Tensors made = apply_region(loop.b.op, inputs, std::move(region), loop.b.at);
   const std::size_t results = loop.outputs.size() - loop.n - loop.first;
   for (std::size_t i = 0; i < made.size(); ++i) {
     const bool carried = i < loop.n, row = !carried && i < loop.n + results;
@@ -106,7 +106,7 @@ Tensors while_any(BatchedLoop& loop) {
     building.returns(any_true(still));
     region.bodies.push_back(building.finish());
   }
-  Tensors made = apply_region(loop_row(), inputs, std::move(region), b.at);
+  Tensors made = apply_region(b.op, inputs, std::move(region), b.at);
   made.resize(n);
   made.resize(2 * n);
   return made;
@@ -127,7 +127,7 @@ Tensors batch_switch(const Batch& b) {
     body = all_batched(body->graph(), flags_of(b, 1), b.size);
   }
   std::vector<Tensor> inputs(b.inputs.begin(), b.inputs.end());
-  if (!apart) return apply_region(switch_row(), inputs, std::move(region), b.at);
+  if (!apart) return apply_region(b.op, inputs, std::move(region), b.at);
   // Some take one branch, some another: all branches run, and each takes its own.
   if (region.may_miss) return {};
   Tensors chosen;

@@ -88,7 +88,7 @@ Grads switch_gradient(const Backward& b) {
   }
   std::vector<Tensor> inputs(b.inputs.begin(), b.inputs.end());
   inputs.insert(inputs.end(), dys.begin(), dys.end());
-  const Tensors made = apply_region(switch_row(), inputs, std::move(back), b.at);
+  const Tensors made = apply_region(b.op, inputs, std::move(back), b.at);
   Grads dxs{Grad()};
   std::size_t next = 0;
   for (const bool has : wanted) dxs.push_back(has ? Grad(made[next++]) : Grad());
@@ -171,7 +171,7 @@ Grads loop_gradient(const Backward& b) {
   inputs.insert(inputs.end(), elements.begin(), elements.end());
   inputs.insert(inputs.end(), loop.read.begin(), loop.read.end());
   if (elements.empty()) return {};
-  const Tensors made = apply_region(loop_row(), inputs, std::move(back), b.at);
+  const Tensors made = apply_region(b.op, inputs, std::move(back), b.at);
 
   Grads dxs(loop.first);
   std::size_t next = 0, next_row = carried.size();
@@ -188,14 +188,34 @@ const Op& call_row() {
   return row;
 }
 
-const Op& switch_row() {
-  static const Op& row = *new Op(region_row("switch_case", "Runs the graph that the first input names.", infer_switch, run_switch, switch_gradient, batch_switch));
-  return row;
+namespace {
+
+const Op& row_named(const std::vector<Op>& rows, std::string_view name) {
+  for (const Op& row : rows)
+    if (row.name == name) return row;
+  throw InternalError("there is no row for this control flow");
 }
 
-const Op& loop_row() {
-  static const Op& row = *new Op(region_row("loop", "Runs a graph again and again.", infer_loop, run_loop, loop_gradient, batch_loop));
-  return row;
+}  // namespace
+
+const Op& switch_row(std::string_view name) {
+  static const std::vector<Op>& rows = *new std::vector<Op>([] {
+    std::vector<Op> made;
+    for (const char* each : {"cond", "switch_case"})
+      made.push_back(region_row(each, "Runs the graph that the first input names.", infer_switch, run_switch, switch_gradient, batch_switch));
+    return made;
+  }());
+  return row_named(rows, name);
+}
+
+const Op& loop_row(std::string_view name) {
+  static const std::vector<Op>& rows = *new std::vector<Op>([] {
+    std::vector<Op> made;
+    for (const char* each : {"while_loop", "scan", "fold", "map"})
+      made.push_back(region_row(each, "Runs a graph again and again.", infer_loop, run_loop, loop_gradient, batch_loop));
+    return made;
+  }());
+  return row_named(rows, name);
 }
 
 Tensors apply_region(const Op& row, std::span<Tensor> inputs, Region region, Location at) {

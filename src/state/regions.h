@@ -8,8 +8,8 @@
 namespace weft::inline v0 {
 
 const Op& call_row();
-const Op& switch_row();
-const Op& loop_row();
+const Op& switch_row(std::string_view name);  // "cond" or "switch_case": errors and pictures show what the program calls
+const Op& loop_row(std::string_view name);    // "while_loop", "scan", "fold" or "map"
 
 /// How one of them moves its results; null for any other row.
 JvpFn region_forward(const Op& row);

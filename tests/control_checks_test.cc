@@ -1,0 +1,64 @@
+// What control flow refuses, and in which words.
+#include <gtest/gtest.h>
+
+#include "tests/support.h"
+#include <weft/weft.h>
+
+namespace weft::test {
+namespace {
+
+const Tensor kRow({1.f, 2.f, 3.f, 4.f});
+
+// Eagerly a loop refuses what it refuses in a Function, in the same words.
+TEST(WhileLoop, EagerLoopsCheckWhatTracedOnesCheck) {
+  const auto both = [](const auto& program) {
+    const std::string eager = message<Error>([&] { program(kRow); });
+    Function f = [&](Tensor x) { program(x); };
+    EXPECT_EQ(message<Error>([&] { f(kRow); }), eager);
+    return eager;
+  };
+  const auto always = [](const auto&...) { return Tensor(true); };
+  EXPECT_EQ(both([&](Tensor x) { while_loop(always, [](Tensor y) { return cast(y, f64); }, x); }),
+            "while_loop: a turn changes carried value 0 from f32[4] to f64[4]; the dtype must stay the same, cast it.");
+  EXPECT_EQ(both([&](Tensor x) { while_loop(always, [](Tensor y) { return sum(y); }, x); }),
+            "while_loop: a turn changes carried value 0 from f32[4] to f32[]; the rank must stay the same.");
+  EXPECT_EQ(both([&](Tensor x) {
+              while_loop(always, [](std::vector<Tensor> y) { return y.push_back(y[0]), y; }, std::vector<Tensor>{x});
+            }), "while_loop: a turn changes the structure of the carried value; it must stay the same.");
+  EXPECT_EQ(both([&](Tensor x) {
+              struct State {
+                Tensor x;
+                int n = 0;
+              };
+              while_loop(always, [](const State& s) { return State{s.x, s.n + 1}; }, State{x});
+            }), "while_loop: a turn changes the structure of the carried value, or a host value in it; only Tensors may change, make it one.");
+  EXPECT_EQ(both([](Tensor x) { while_loop([](Tensor y) { return y; }, [](Tensor y) { return y; }, sum(x)); }),
+            "while_loop: the condition is f32[]; it must be a bool scalar, compare it with something.");
+  EXPECT_EQ(both([](Tensor x) { fold([](Tensor state, Tensor row) { return cast(state + row, i32); }, 0.f, x); }),
+            "fold: a turn changes carried value 0 from f32[] to i32[]; the dtype must stay the same, cast it.");
+  EXPECT_EQ(both([](Tensor x) { scan([](Tensor state, Tensor row) { return stack({state, row}); }, 0.f, x); }),
+            "scan: a turn changes carried value 0 from f32[] to f32[2]; the rank must stay the same.");
+}
+
+// What is only seen when a loop runs is said of what the program calls.
+TEST(WhileLoop, ErrorsNameTheCombinator) {
+  const auto grows = [](Tensor state, Tensor) { return concat({state, state}, 0); };
+  const std::string unequal = "two turns make f32[2] and f32[4]; values of all turns are put together here, which they can only be if their shapes agree.";
+  Function scanned = [&](Tensor x) { return scan(grows, Tensor{1.f}, x); };
+  EXPECT_TEXT(ShapeError, scanned(kRow), "scan: " + unequal);
+  EXPECT_TEXT(ShapeError, scan(grows, Tensor{1.f}, kRow), "scan: " + unequal);
+  const auto some = [](Tensor n) { return boolean_mask(kRow, kRow <= n); };
+  Function mapped = [&](Tensor x) { return map(some, x); };
+  const std::string rows = "map: two turns make f32[1] and f32[2]; values of all turns are put together here, which they can only be if their shapes agree.";
+  EXPECT_TEXT(ShapeError, mapped(kRow), rows);
+  EXPECT_TEXT(ShapeError, map(some, kRow), rows);
+  Function pairs{[](Tensor a, Tensor b) { return fold([](Tensor s, std::tuple<Tensor, Tensor> row) { return s + std::get<0>(row); }, 0.f, std::tuple{a, b}); },
+                 {.signature = {{f32, {kUnknown}}, {f32, {kUnknown}}}}};
+  EXPECT_TEXT(ShapeError, pairs(kRow, zeros({3})), "fold: the elements have 4 and 3 rows; they must have the same number.");
+  Function chosen = [](Tensor x) { return cond(sum(x) > 0.f, [&] { return x; }, [&] { return -x; }); };
+  chosen(kRow);
+  EXPECT_NE(chosen.graph().str().find(" = cond("), std::string::npos) << chosen.graph().str();
+}
+
+}  // namespace
+}  // namespace weft::test
