@@ -1,4 +1,6 @@
 // What control flow refuses, and in which words.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/support.h"
@@ -38,6 +40,56 @@ TEST(WhileLoop, EagerLoopsCheckWhatTracedOnesCheck) {
             "fold: a turn changes carried value 0 from f32[] to i32[]; the dtype must stay the same, cast it.");
   EXPECT_EQ(both([](Tensor x) { scan([](Tensor state, Tensor row) { return stack({state, row}); }, 0.f, x); }),
             "scan: a turn changes carried value 0 from f32[] to f32[2]; the rank must stay the same.");
+}
+
+// SEMANTICS 133: also where it decides
+TEST(Cond, ACapturedConditionIsACapture) {
+  const Tensor up = fill({}, true), index = cast(fill({}, 1.f), i32);
+  const auto chosen = [&](Tensor x) { return cond(up, [&] { return x * 2.f; }, [&] { return x * 3.f; }); };
+  const auto named = [&](Tensor x) { return switch_case(index, [&] { return x * 2.f; }, [&] { return x * 3.f; }); };
+  const auto looped = [&](Tensor x) {
+    const auto [y, go] = while_loop([](Tensor, Tensor again) { return again; },
+                                    [](Tensor z, Tensor) { return std::tuple{z * 2.f, z < 10.f}; }, std::tuple{x, up});
+    return y;
+  };
+  const auto in_a_loop = [&](Tensor x) { return fold([&](Tensor s, Tensor row) { return cond(up, [&] { return s + row; }, [&] { return s; }); }, 0.f, x); };
+  const auto expect = [&](const auto& body, Tensor x, float wanted, const std::string& op) {
+    Function f{body, {.name = "f"}}, strict{body, {.name = "strict", .strict = true}};
+    EXPECT_EQ(number(f(x)), wanted);
+    const std::vector<FunctionReport::Constant> frozen = f.explain().traces[0].constants;
+    const auto listed = std::find_if(frozen.begin(), frozen.end(), [](const auto& each) { return !each.literal; });
+    ASSERT_NE(listed, frozen.end()) << f.explain();
+    EXPECT_EQ(listed->op, op);
+    const std::string spec = op == "switch_case" ? "i32[]" : "bool[]";
+    EXPECT_TEXT(TraceError, strict(x), op + ": the tensor " + spec + " was made outside and would be frozen; pass it as an argument, or hold it in a Variable.");
+  };
+  expect(chosen, 1.f, 2, "cond");
+  expect(named, 1.f, 3, "switch_case");
+  expect(looped, 1.f, 32, "while_loop");
+  expect(in_a_loop, kRow, 10, "cond");
+
+  Function literal{[](Tensor x, bool flag) { return cond(flag, [&] { return x * 2.f; }, [&] { return x; }); }, {.strict = true}};
+  EXPECT_EQ(number(literal(1.f, true)), 2);
+  const std::vector<FunctionReport::Constant> frozen = literal.explain().traces[0].constants;
+  ASSERT_EQ(frozen.size(), 2u) << literal.explain();
+  EXPECT_EQ(frozen[1].value, "true");
+  EXPECT_TRUE(frozen[1].literal);
+  EXPECT_EQ(frozen[1].op, "cond");
+}
+
+// Numbers in branches and loops are listed as those around them.
+TEST(Cond, NumbersInPartsAreListed) {
+  Function f = [](Tensor x) {
+    const Tensor y = cond(x > 0.f, [&] { return x * 2.f; }, [&] { return x * 3.f; });
+    return fold([](Tensor s, Tensor) { return s * 4.f; }, y, kRow);
+  };
+  f(1.f);
+  std::vector<std::string> numbers;
+  const FunctionReport report = f.explain();
+  for (const FunctionReport::Constant& each : report.traces[0].constants)
+    if (each.literal) numbers.push_back(each.value);
+  std::sort(numbers.begin(), numbers.end());
+  EXPECT_EQ(numbers, (std::vector<std::string>{"0.0", "2.0", "3.0", "4.0"}));
 }
 
 // What is only seen when a loop runs is said of what the program calls.

@@ -7,13 +7,6 @@ std::uint64_t next_trace() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-namespace {
-
-// Written as a number in the program, also if it has taken the dtype of a tensor beside it since.
-bool is_number(const Node& node) { return !node.symbolic && node.line != 0; }
-
-}  // namespace
-
 Tracer::Tracer(Graph& graph) : graph_(graph), id_(next_trace()) {}
 
 Tensor Tracer::symbol(ValueId value) {

@@ -11,6 +11,9 @@ namespace weft::inline v0 {
 /// A number that no other trace has.
 std::uint64_t next_trace();
 
+/// Written as a number in the program, also if it has taken the dtype of a tensor beside it since.
+inline bool is_number(const Node& node) { return !node.symbolic && node.line != 0; }
+
 /// Records every op of its thread while it is installed. Symbolic tensors know the trace and the value that they stand for; one that
 /// outlives its trace is refused by whatever it is given to, with the line that made it.
 ///
@@ -27,6 +30,7 @@ class Tracer : public Interpreter {
   /// another trace, and for a constant if constants are refused.
   ValueId value_of(const Tensor& x, const Op* user, Location at);
   bool owns(const Tensor& x) const;  // symbolic, and of this trace
+  const Graph& graph() const { return graph_; }
 
   /// A tensor that is no number and was made outside is refused from now on.
   void refuse_constants() { strict_ = true; }

@@ -158,6 +158,7 @@ std::shared_ptr<const Runner> BodyTracing::finish(std::span<const Input> inputs,
   graph_.inputs = order;
   for (std::size_t i = 0; i < order.size(); ++i) graph_.values[order[i]].from = static_cast<std::uint32_t>(i);
   graph_.outputs.assign(outputs.begin(), outputs.end());
+  for (const GraphConstant& constant : graph_.constants) froze(constant.value, constant.used_by, constant.at);
 #ifndef NDEBUG
   verify(graph_, "tracing a part");
 #endif

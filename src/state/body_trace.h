@@ -61,6 +61,9 @@ class BodyTracing final : public SlotSymbols {
   SlotRef made(SlotRef slot) override;
   void made_local(const SlotRef& slot) override;
   Tensor each_call(const EachCall& asked) override;
+  void froze(const Tensor& value, const Op* user, Location at) override {
+    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->froze(value, user, at);
+  }
   void own_gradient() override;
   void own_read() override {
     if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_read();

@@ -46,6 +46,15 @@ void require_condition(const char* name, const Tensor& x, Location at) {
 
 bool symbolic(const Tensor& x) { return x.node()->symbolic; }
 
+// Whether the branch is to be chosen by each call: a tensor from outside is a value like any other of the program, though it is known
+// while tracing. A number of the program has chosen already.
+bool chosen_later(const char* name, const Tensor& which, Location at) {
+  if (symbolic(which)) return true;
+  if (!tracing()) return false;
+  Transaction::current()->symbols->froze(which, &switch_row(name), at);
+  return !is_number(*which.node());
+}
+
 // Values of the program around that parts read: each once.
 class Captures {
  public:
@@ -93,14 +102,14 @@ std::optional<std::int64_t> known_branch(const char* name, const Tensor& which, 
                      which.node()->made_at());
   if (condition) {
     require_condition(name, which, at);
-    if (symbolic(which)) return std::nullopt;
+    if (chosen_later(name, which, at)) return std::nullopt;
     return *elements<bool>(which);
   }
   if (!which.defined()) throw ValueError(name, "index is an empty Tensor handle; assign a value to it first.", at);
   if (which.dtype() != i32 && which.dtype() != i64)
     throw DtypeError(name, "index is " + which.spec().str() + "; it must be an i32 or i64 scalar, cast it.", at);
   if (which.rank() != 0) throw ShapeError(name, "index is " + which.spec().str() + "; it must be a scalar.", at);
-  if (symbolic(which)) return std::nullopt;
+  if (chosen_later(name, which, at)) return std::nullopt;
   const std::int64_t index = which.dtype() == i32 ? *elements<std::int32_t>(which) : *elements<std::int64_t>(which);
   if (index < 0 || index >= static_cast<std::int64_t>(branches)) throw IndexError(name, branch_range(index, branches), at);
   return index;

@@ -84,6 +84,10 @@ class Tracing final : public SlotSymbols {
     asked_.push_back(asked), asked_values_.push_back(tracer_.value_of(symbol, nullptr, asked.at));
     return symbol;
   }
+  void froze(const Tensor& value, const Op* user, Location at) override {
+    if (is_number(*value.node())) list_frozen(frozen_, value, user, value.node()->made_at());
+    else tracer_.value_of(value, user, at);
+  }
   void own_gradient() override { own_gradients_ = true; }
   void own_read() override { own_gradients_ = true; }
 
@@ -92,6 +96,7 @@ class Tracing final : public SlotSymbols {
   std::string tensor_path(std::size_t which) const;
   void require_unchanged(const Places& now) const;
   void find_replaced(const Places& now);
+  static void list_frozen(std::vector<FunctionReport::Constant>& list, const Tensor& value, const Op* user, Location at);
   FunctionReport::Trace first_report() const;
   SlotUse use_of(const SlotRef& slot) const;
   std::ptrdiff_t argument_of(const SlotRef& slot) const;
@@ -123,6 +128,7 @@ class Tracing final : public SlotSymbols {
   std::vector<EachCall> asked_;
   std::vector<ValueId> asked_values_;  // the inputs for them
   std::unordered_set<SlotRef> locals_;
+  std::vector<FunctionReport::Constant> frozen_;  // that are no constants of this graph
   std::unordered_set<SlotRef> touched_;  // read, or looked at in another way
   bool shared_variables_ = false;    // some lie behind pointers, where nothing can stand in
   bool own_gradients_ = false;

@@ -66,6 +66,9 @@ class SlotSymbols {
   virtual void made_local(const SlotRef& slot) = 0;
   /// What the program asks for anew whenever it is called.
   virtual Tensor each_call(const EachCall& asked) = 0;
+  /// A value that is known while tracing has decided, or is part of a part: it is listed, and refused where constants are. It is not held: passes
+  /// look at who else holds a value.
+  virtual void froze(const Tensor& value, const Op* user, Location at) = 0;
   /// The program gives a gradient of its own, which its ops do not show.
   virtual void own_gradient() = 0;
   /// The program reads a trainable Variable that it has written: to a tape that is to follow the whole, a read that it cannot see.
