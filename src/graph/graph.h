@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/apply.h"
@@ -49,6 +50,7 @@ struct Graph {
   std::vector<GraphConstant> constants;
   std::vector<ValueId> inputs, outputs;
   bool fuses = true;  // several calls may be one step of the plan
+  std::vector<std::string> without{};  // passes that are left out of it, of its parts, and of what is derived from it
 
   ValueId add_input(Spec spec, Location at);
   ValueId add_constant(Tensor value, const Op* used_by, Location at);

@@ -69,8 +69,9 @@ std::span<const Pass> passes() {
   return kPasses;
 }
 
-Optimized optimize(Graph& graph, std::size_t fixed_inputs, std::span<const std::string> without) {
+Optimized optimize(Graph& graph, std::size_t fixed_inputs) {
   Optimized done;
+  const std::vector<std::string> without = graph.without;
   graph.fuses = false;
   for (const Pass& pass : passes()) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;

@@ -24,8 +24,8 @@ struct Optimized {
   std::vector<Figures> passes;    // those that ran
   std::vector<bool> kept_inputs;  // the others are gone
 };
-/// Runs the passes but those named in `without`, then drops the inputs behind the first `fixed_inputs` that nobody reads.
-Optimized optimize(Graph& graph, std::size_t fixed_inputs, std::span<const std::string> without = {});
+/// Runs the passes but those named in `graph.without`, then drops the inputs behind the first `fixed_inputs` that nobody reads.
+Optimized optimize(Graph& graph, std::size_t fixed_inputs);
 
 /// Calls whose inputs are all constant are made now, if their results are small and they cannot fail.
 void fold_constants(Graph& graph);

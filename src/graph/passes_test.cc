@@ -151,8 +151,9 @@ TEST(Passes, EachCanBeLeftOutWithoutADifferenceInBits) {
   std::vector<std::size_t> counts;
   for (const std::vector<std::string>& without : choices) {
     Graph graph = graph_of({inputs[0].spec(), inputs[1].spec()}, program);
+    graph.without = without;
     const std::size_t traced = graph.nodes.size();
-    const Optimized done = optimize(graph, 2, without);
+    const Optimized done = optimize(graph, 2);
     const Spec specs[] = {inputs[0].spec(), inputs[1].spec()};
     counts.push_back(graph.nodes.size() + Plan(graph, specs).steps());
     ASSERT_EQ(done.passes.size(), passes().size() - without.size());

@@ -8,7 +8,10 @@ namespace weft::inline v0 {
 /// Constants come along when somebody reads them; inputs and calls are kept by name.
 class Rebuilt {
  public:
-  explicit Rebuilt(const Graph& from) : from_(from), now_(from.values.size(), kNowhere) { graph.fuses = from.fuses; }
+  explicit Rebuilt(const Graph& from) : from_(from), now_(from.values.size(), kNowhere) {
+    graph.fuses = from.fuses;
+    graph.without = from.without;
+  }
 
   void keep_input(ValueId id) { now_[id] = graph.add_input(from_.values[id].spec, from_.values[id].made_at); }
   void keep_inputs() {

@@ -9,7 +9,10 @@ constexpr ValueId kNowhere = ~ValueId{0};
 
 // One side while it is built: which of its values stand for those of the joint graph.
 struct Side {
-  Side(const Graph& joint, Graph& made) : from(joint), graph(made), now(joint.values.size(), kNowhere) {}
+  Side(const Graph& joint, Graph& made) : from(joint), graph(made), now(joint.values.size(), kNowhere) {
+    graph.fuses = joint.fuses;
+    graph.without = joint.without;
+  }
 
   void input(ValueId id) { now[id] = graph.add_input(from.values[id].spec, from.values[id].made_at); }
   ValueId at(ValueId id) {

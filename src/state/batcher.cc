@@ -31,7 +31,7 @@ Tensors loop_over(const Batch& b, const Specs& specs) {
   const ValueId first = body.add_node(b.op, b.attrs, ids, specs, b.at);
   for (std::size_t i = 0; i < specs.size(); ++i) body.outputs.push_back(first + static_cast<ValueId>(i));
   region.bodies.push_back(std::make_shared<const Runner>(std::move(body)));
-  return apply_region(loop_row(), inputs, std::move(region), b.at);
+  return apply_region(loop_row("map"), inputs, std::move(region), b.at);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Tensor Batcher::value(const Tensor& x) const {
   if (owns(x)) {
     const Tensor& known = entries_[symbol_of(x).value].value;
     if (!known.defined())
-      throw TraceError("loop", "what each turn saw is asked for, but the turns end apart along a batch; differentiate before, or give the loop a number of turns.",
+      throw TraceError("while_loop", "what each turn saw is asked for, but the turns end apart along a batch; differentiate before, or give the loop a number of turns.",
                        x.node()->made_at());
     return known;
   }
@@ -141,6 +141,7 @@ std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs) {
 
 Graph batched(const Graph& graph, const std::vector<bool>& inputs, const std::vector<bool>& outputs, std::int64_t size) {
   Graph made;
+  made.without = graph.without;
   Installed<Tracer> below(made);
   Installed<Batcher> top(size);
   Tracer& tracer = below.interpreter;

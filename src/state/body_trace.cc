@@ -20,7 +20,14 @@ bool is_taped(const Interpreter* top) {
 
 }  // namespace
 
-BodyTracing::BodyTracing(const char* name, Location at) : name_(name), at_(at) { transaction_.symbols = this; }
+BodyTracing::BodyTracing(const char* name, Location at) : name_(name), at_(at) {
+  transaction_.symbols = this;
+  for (const Interpreter* each = Interpreter::top(); each != nullptr; each = each->below())
+    if (const auto* const around = dynamic_cast<const Tracer*>(each)) {
+      graph_.without = around->graph().without;
+      break;
+    }
+}
 
 BodyTracing::~BodyTracing() {
   for (const SlotRef& slot : locals_) slot->role = Slot::Role::kLocalExpired;

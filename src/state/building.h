@@ -9,7 +9,11 @@ namespace weft::inline v0 {
 
 /// A body while it is put together from other graphs.
 struct Building {
-  Building() { tracer.install(); }
+  /// The passes that are left out of `like` are left out of it.
+  explicit Building(const Graph& like) {
+    graph.without = like.without;
+    tracer.install();
+  }
   ~Building() { tracer.remove(); }
   Building(const Building&) = delete;
   Building& operator=(const Building&) = delete;

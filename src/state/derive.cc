@@ -12,6 +12,7 @@ namespace weft::inline v0 {
 JointGraph differentiate(const Runner& body, const std::vector<bool>& wanted, std::size_t followed) {
   const Graph& from = body.graph();
   JointGraph joint;
+  joint.graph.without = from.without;
   Installed<Tracer> tracer(joint.graph);
   std::vector<Tensor> xs, dys, targets;
   for (ValueId id : from.inputs) xs.push_back(tracer.interpreter.input(from.values[id].spec, from.values[id].made_at));
@@ -88,7 +89,7 @@ std::shared_ptr<const Derived> derived_whole(const Runner& body, std::vector<boo
   JointGraph joint = differentiate(body, wanted);
   const std::shared_ptr<Derived> made = outline(joint);
   joint.graph.outputs.erase(joint.graph.outputs.begin(), joint.graph.outputs.begin() + static_cast<std::ptrdiff_t>(joint.results));
-  drop_dead(joint.graph);
+  optimize(joint.graph, joint.graph.inputs.size());  // once more: nobody needs the results
   made->backward = std::make_shared<const Runner>(std::move(joint.graph));
   body.keep_derived(key, made);
   return made;
@@ -101,6 +102,7 @@ std::shared_ptr<const Derived> derived_forward(const Runner& body, const std::ve
   const Graph& from = body.graph();
   auto made = std::make_shared<Derived>();
   Graph graph;
+  graph.without = body.graph().without;
   {
     Installed<Tracer> tracer(graph);
     std::vector<Tensor> xs;

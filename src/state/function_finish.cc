@@ -69,7 +69,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 #endif
   FunctionReport::Trace report = first_report();
   if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
-  const Optimized optimized = optimize(graph_, symbols_.size() + asked_.size(), call_.core.options.without);
+  const Optimized optimized = optimize(graph_, symbols_.size() + asked_.size());
   for (const Optimized::Figures& pass : optimized.passes)
     report.passes.push_back({pass.pass, pass.calls_before, pass.calls_after, pass.microseconds});
   std::vector<SlotUse> reads;

@@ -36,6 +36,7 @@ class Tracing final : public SlotSymbols {
  public:
   Tracing(FunctionCallState& call, const CallKind& kind, bool pinned) : call_(call), kind_(kind), pinned_(pinned), tracer_(graph_, transaction_) {
     if (call.core.options.strict) tracer_.refuse_constants();
+    graph_.without = call.core.options.without;
     transaction_.symbols = this;
     for (const LeafNote& note : notes_)
       if (note.variable != nullptr) titles_.try_emplace(note.variable->slot().get(), &note);

@@ -94,7 +94,7 @@ Tensors while_any(BatchedLoop& loop) {
   for (std::size_t i = n; i < loop.inputs.size(); ++i) inputs.push_back(loop.input(i));
   Region region{.bodies = {}, .carried = n + 1, .elements = 0, .conditional = true};
   {
-    Building building;
+    Building building(step->graph());
     std::vector<Tensor> symbols = building.inputs_like(std::span(inputs).subspan(1));
     const Tensor active = symbols[n];
     const std::vector<Tensor> before(symbols.begin(), symbols.begin() + static_cast<std::ptrdiff_t>(n));

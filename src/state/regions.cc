@@ -77,7 +77,7 @@ Grads switch_gradient(const Backward& b) {
   for (const std::shared_ptr<const Runner>& body : region.bodies) {
     const JointGraph joint = differentiate(*body, wanted);
     const Runner replayed{joint.graph};
-    Building building;
+    Building building(region.bodies[0]->graph());
     std::vector<Tensor> inputs = building.inputs_like(xs);
     const std::vector<Tensor> own = inputs;
     for (Tensor& dy : building.inputs_like(dys)) inputs.push_back(std::move(dy));
@@ -142,7 +142,7 @@ Grads loop_gradient(const Backward& b) {
 
   Region back{.bodies = {}, .carried = carried.size(), .elements = elements.size(), .conditional = false, .reverse = !region.reverse};
   {
-    Building building;
+    Building building(region.bodies[0]->graph());
     const std::vector<Tensor> sums = building.inputs_like(carried), rows = rows_like(building, elements), read = building.inputs_like(loop.read);
     std::vector<Tensor> xs(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(n + m));
     xs.insert(xs.end(), read.begin(), read.end());

@@ -54,7 +54,7 @@ Moved move_switch(const Forward& f) {
     }
   Region both{.bodies = {}, .may_miss = region.may_miss};
   for (const std::shared_ptr<const Derived>& way : ways) {
-    Building building;
+    Building building(way->forward->graph());
     std::vector<Tensor> inputs;
     for (const ValueId id : way->forward->graph().inputs) inputs.push_back(building.tracer.input(way->forward->graph().values[id].spec, {}));
     const Tensors made = way->forward->run(inputs);
@@ -66,7 +66,7 @@ Moved move_switch(const Forward& f) {
   std::vector<Tensor> inputs(f.inputs.begin(), f.inputs.end());
   for (const Tensor& tangent : f.tangents)
     if (tangent.defined()) inputs.push_back(tangent);
-  const Tensors made = apply_region(switch_row(), inputs, std::move(both), f.at);
+  const Tensors made = apply_region(f.op, inputs, std::move(both), f.at);
   std::size_t next = results;
   for (std::size_t i = 0; i < results; ++i) {
     moved.outputs.push_back(made[i]);
@@ -101,7 +101,7 @@ class MovedLoop {
     append_kind(inputs, n_, n_ + m_);
     append_kind(inputs, n_ + m_, moves_.size());
     const std::size_t carried = both.carried;
-    const Tensors made = apply_region(loop_row(), inputs, std::move(both), f_.at);
+    const Tensors made = apply_region(f_.op, inputs, std::move(both), f_.at);
 
     Moved moved;
     const auto take = [&](std::size_t at, std::size_t values, auto has_tangent) {  // values of a kind, and behind them their tangents
@@ -132,7 +132,7 @@ class MovedLoop {
 
   std::shared_ptr<const Runner> body() const {
     const Graph& graph = way_->forward->graph();
-    Building building;
+    Building building(region_.bodies[0]->graph());
     std::vector<Tensor> values(moves_.size()), tangents(moves_.size());
     const auto kind = [&](std::size_t from, std::size_t to) {
       for (std::size_t i = from; i < to; ++i) values[i] = building.tracer.input(graph.values[graph.inputs[i]].spec, {});
@@ -168,6 +168,6 @@ Moved move_loop(const Forward& f) { return MovedLoop(f).run(); }
 
 }  // namespace
 
-JvpFn region_forward(const Op& row) { return &row == &call_row() ? move_call : &row == &switch_row() ? move_switch : &row == &loop_row() ? move_loop : nullptr; }
+JvpFn region_forward(const Op& row) { return row.kernel == run_call ? move_call : row.kernel == run_switch ? move_switch : row.kernel == run_loop ? move_loop : nullptr; }
 
 }  // namespace weft::inline v0
