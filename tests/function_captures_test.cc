@@ -167,6 +167,33 @@ TEST(AtEachCall, ReachesThroughInnerCallsBranchesAndLoops) {
   EXPECT_EQ(floats(inner.trace(Spec{f32, {}}).call_flat({x})[0]), std::vector<float>{6});
 }
 
+// --- frozen lists ---
+
+TEST(FunctionCaptures, AListInTheBodyIsAConstantOfTheProgram) {
+  Function f{[](Tensor x) {
+    GradientTape tape;
+    const Tensor y = cond(sum(x) > 0.f, [&] { return x * Tensor{1.f, 2.f}; }, [&] { return x; });
+    return y + Tensor{{3.f, 4.f}};
+  }, {.strict = true}};
+  EXPECT_EQ(floats(f({1.f, 1.f})), (std::vector<float>{4, 6}));
+  std::vector<std::string> values;
+  const FunctionReport report = f.explain();
+  for (const FunctionReport::Constant& each : report.traces[0].constants) {
+    EXPECT_TRUE(each.literal);
+    EXPECT_GT(each.at.line, 0u);
+    values.push_back(each.value);
+  }
+  EXPECT_EQ(values, (std::vector<std::string>{"0.0", "[[3. 4.]] f32[1,2]", "[1. 2.] f32[2]"}));
+  EXPECT_NE(f.explain().str().find("\n  has frozen the numbers [1. 2.] f32[2], read by multiply at function_captures_test.cc:"), std::string::npos)
+      << f.explain();
+
+  const Tensor outside{1.f, 2.f};
+  Function strict{[&](Tensor x) { return x * outside; }, {.strict = true}};
+  EXPECT_THROW(strict(ones({2})), TraceError);
+  Function made{[&](Tensor x) { return x * init_scope([] { return Tensor{1.f, 2.f}; }); }, {.strict = true}};
+  EXPECT_THROW(made(ones({2})), TraceError);
+}
+
 // --- sizes ---
 
 // SEMANTICS 12

@@ -36,7 +36,7 @@ Initial LR: 0.01
 Post-function LR: 0.1
 Post-function (returned): 0.1
 update_lr: 1 trace
-trace 0: first call; 0 ops, 1 calls, traced in ... ms
+trace 0: first call; 0 ops, 1 call, traced in ... ms
   takes params.hparams.lr_param Variable f32[]
   takes new_lr f32[]
   reads nothing

@@ -24,7 +24,7 @@ Post-function LR (variable): 0.1
 Post-function (returned) LR (variable): 0.1
 The same Variable: true
 update_lr: 1 trace
-trace 0: first call; 0 ops, 1 calls, traced in ... ms
+trace 0: first call; 0 ops, 1 call, traced in ... ms
   takes lr_param Variable f32[]
   takes new_lr f32[]
   reads nothing

@@ -26,13 +26,13 @@ Initial value: 1.0
 Value after incorrect update: 3.0
 Value after another incorrect update: 5.0
 incorrect_update: 1 trace
-trace 0: first call; 1 ops in 1 steps, 0 bytes of working memory, 2 calls, traced in ... ms
+trace 0: first call; 1 op in 1 step, 0 bytes of working memory, 2 calls, traced in ... ms
   takes value f32[]
   reads Variable "variable"
   writes Variable "variable"
-  pass fold_constants: 1 -> 1 ops in ... us
-  pass simplify: 1 -> 1 ops in ... us
-  pass share_equal: 1 -> 1 ops in ... us
-  pass drop_dead: 1 -> 1 ops in ... us
-  pass fuse: 1 -> 1 ops in ... us
+  pass fold_constants: 1 -> 1 op in ... us
+  pass simplify: 1 -> 1 op in ... us
+  pass share_equal: 1 -> 1 op in ... us
+  pass drop_dead: 1 -> 1 op in ... us
+  pass fuse: 1 -> 1 op in ... us
 */

@@ -52,7 +52,7 @@ struct FunctionOptions {
   std::string name = {};                ///< for messages; else the line that made it
   std::vector<std::string> args = {};   ///< names of the arguments, for messages; else arg0, arg1, ...
   std::vector<Spec> signature = {};     ///< of all Tensors in the arguments, in order; unknown sizes take any. Numbers are cast to its dtypes
-  bool strict = false;                  ///< a Tensor that would be frozen is refused, also one made from a list; numbers are not
+  bool strict = false;                  ///< a Tensor from outside that would be frozen is refused; numbers, and lists in the body, are not
   bool no_retrace = false;              ///< a second trace is refused
   bool reduce_retracing = false;        ///< a second shape makes a trace in which the sizes that differ are unknown
   bool check_numerics = false;          ///< each op looks at what it made: NaN or infinity is a NumericError that names it. For finding faults: slow

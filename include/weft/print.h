@@ -4,7 +4,7 @@
 //
 // `{}` takes the next argument; `{:.4f}`, `{:5}`, `{:<8}`, `{:e}` format numbers and one-element tensors as std::format would,
 // `{{` and `}}` are braces; a tensor of more elements takes no more than width and alignment. Too few arguments or a bad format is a
-// ValueError. Thread-safe; a line is written in one piece.
+// ValueError. Thread-safe; a line is written in one piece, to stdout: in order with std::cout, and on a terminal it is seen at once.
 #pragma once
 
 #include <concepts>

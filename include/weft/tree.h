@@ -113,6 +113,7 @@ WEFT_API NamedVariables named_variables(void* tree, WalkFn walk, Which which);
 WEFT_API std::vector<Variable> variables(void* tree, WalkFn walk, Which which);
 WEFT_API Snapshot snapshot(void* tree, WalkFn walk);
 WEFT_API TreeSummary summary(const NamedVariables& variables);
+WEFT_API void restore(const NamedVariables& variables, const Snapshot& from, Location at);
 
 /// Keeps the path of where it is.
 class WEFT_API PathWalker : public TreeWalker {
@@ -164,6 +165,12 @@ Snapshot snapshot(const T& tree) {
 }
 /// The same of Variables that were found before: without another walk.
 WEFT_API Snapshot snapshot(const NamedVariables& variables);
+/// Puts the values of a snapshot back, by path, in one transaction; the tree may be another one with the same paths. Throws StateError, having
+/// changed nothing, that names all paths that only one of them has and all values that do not fit.
+template <class T>
+void restore(const T& tree, const Snapshot& from, Location at = Location::here()) {
+  detail::restore(weft::named_variables(tree), from, at);
+}
 /// Paths, specs, sizes and totals, printable: print("{}", summary(net)).
 template <class T>
 TreeSummary summary(const T& tree) {

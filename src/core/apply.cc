@@ -268,6 +268,10 @@ void Interpreter::delegate(Call call, Tensors& outputs) {
   else below_->apply(call, outputs);
 }
 
+void Interpreter::wrote(const Tensor& list, Location at) {
+  if (below_ != nullptr) below_->wrote(list, at);
+}
+
 Tensor Interpreter::read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) {
   return below_ == nullptr ? value : below_->read(slot, variable, std::move(value), at);
 }

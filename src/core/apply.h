@@ -29,6 +29,9 @@ class Interpreter {
   /// one below; every Variable asks top() whenever a program reads it. The default passes on.
   virtual Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at);
 
+  /// A list of numbers of the program has become this tensor. The default passes on.
+  virtual void wrote(const Tensor& list, Location at);
+
   static Interpreter* top();
   Interpreter* below() const { return below_; }
   void install();

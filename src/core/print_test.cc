@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <limits>
 
 namespace weft {
@@ -44,6 +45,15 @@ TEST(Format, RefusesNumberFormatsForManyElements) {
   EXPECT_EQ(text({1.f, 2.f}), "format: a tensor f32[2] cannot be shown as \".2f\"; only one element can, use {} for the whole.");
   EXPECT_EQ(text(Tensor()), "<empty>");
   EXPECT_EQ(format("{:>15}", Tensor({1.f, 2.f})), " [1. 2.] f32[2]");
+}
+
+TEST(Print, IsInOrderWithStreams) {
+  testing::internal::CaptureStdout();
+  for (int i = 0; i < 3; ++i) {
+    print("print {}", i);
+    std::cout << "cout " << i << "\n";
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "print 0\ncout 0\nprint 1\ncout 1\nprint 2\ncout 2\n");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/convert.h"
+#include "core/apply.h"
 #include "core/node.h"
 
 namespace weft::inline v0 {
@@ -86,6 +87,7 @@ Tensor from_list(std::initializer_list<Nested> list, const DType* wanted, Locati
     std::memcpy(out, mutable_data(scalar), size_of(dtype));
     out += size_of(dtype);
   }
+  if (Interpreter* const top = Interpreter::top()) top->wrote(result, at);
   return result;
 }
 

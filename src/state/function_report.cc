@@ -201,31 +201,33 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
+std::string counted(std::uint64_t n, const char* what) { return format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 }  // namespace
 
 std::string FunctionReport::str() const {
-  std::string text = format("{}: {} trace{}", name, traced, traced == 1 ? "" : "s");
+  std::string text = name + ": " + counted(traced, "trace");
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const Trace& trace = traces[i];
-    text += format("\ntrace {}: {}; {} ops", i, trace.cause, trace.ops);
-    if (!trace.steps.empty()) text += format(" in {} steps, {} bytes of working memory", trace.steps.size(), trace.arena_bytes);
-    text += format(", {} calls, traced in {:.3f} ms", trace.calls, trace.milliseconds);
+    text += format("\ntrace {}: {}; {}", i, trace.cause, counted(trace.ops, "op"));
+    if (!trace.steps.empty()) text += format(" in {}, {} of working memory", counted(trace.steps.size(), "step"), counted(trace.arena_bytes, "byte"));
+    text += format(", {}, traced in {:.3f} ms", counted(trace.calls, "call"), trace.milliseconds);
     for (const std::string& argument : trace.arguments) text += "\n  takes " + argument;
     text += "\n  reads " + detail::listed(trace.reads) + "\n  writes " + detail::listed(trace.writes);
     for (const Asked& each : trace.asked) text += format("\n  asks for {} at each call{}", each.spec, each.at.line == 0 ? std::string() : " at " + place_text(each.at));
     for (const Constant& constant : trace.constants)
-      text += format("\n  has frozen {}{}, read by {}{}", constant.literal ? "the number " : "", constant.value, constant.op,
+      text += format("\n  has frozen {}{}, read by {}{}", !constant.literal ? "" : constant.value.find('[') == std::string::npos ? "the number " : "the numbers ", constant.value, constant.op,
                      constant.at.line == 0 ? std::string() : " at " + place_text(constant.at));
     for (const Pass& pass : trace.passes)
-      text += format("\n  pass {}: {} -> {} ops in {:.1f} us", pass.name, pass.ops_before, pass.ops_after, pass.microseconds);
+      text += format("\n  pass {}: {} -> {} in {:.1f} us", pass.name, pass.ops_before, counted(pass.ops_after, "op"), pass.microseconds);
     double whole = 0;
     for (const Step& step : trace.steps) whole += step.microseconds;
-    if (trace.timed > 0) text += format("\n  timed {} calls: {:.1f} us in the steps", trace.timed, whole);
+    if (trace.timed > 0) text += format("\n  timed {}: {:.1f} us in the steps", counted(trace.timed, "call"), whole);
     for (std::size_t s = 0; s < trace.steps.size(); ++s) {
       const Step& step = trace.steps[s];
       if (trace.timed == 0 && !step.fused()) continue;
-      text += format("\n  step {}: {}{} -> {} ({} bytes)", s, step.fused() ? "fused " : "", joined(step.ops, ", "), first_of(step.results),
-                     step.bytes);
+      text += format("\n  step {}: {}{} -> {} ({})", s, step.fused() ? "fused " : "", joined(step.ops, ", "), first_of(step.results),
+                     counted(step.bytes, "byte"));
       if (trace.timed > 0) text += format(", {:.2f} us, {:.1f} %", step.microseconds, whole > 0 ? 100 * step.microseconds / whole : 0.0);
       if (const std::string lines = lines_of(step); !lines.empty()) text += " at " + lines;
     }

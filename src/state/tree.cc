@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/infer.h"
 #include "state/transaction.h"
 #include "state/variable_index.h"
 
@@ -113,6 +114,30 @@ TreeSummary summary(const NamedVariables& variables) {
     summary.rows.push_back(std::move(row));
   }
   return summary;
+}
+
+void restore(const NamedVariables& variables, const Snapshot& from, Location at) {
+  std::string wrong;
+  const auto add = [&](const std::string& what) { wrong += (wrong.empty() ? "" : ", ") + what; };
+  std::vector<SlotRef> slots;
+  std::vector<Tensor> values;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const std::string_view path = variables.path(i);
+    const SlotRef& slot = variables.values()[i].slot();
+    if (!from.contains(path)) {
+      add("the snapshot has no " + std::string(path));
+      continue;
+    }
+    slots.push_back(slot), values.push_back(from.at(path, at));
+    if (const Spec spec = values.back().spec(); spec.dtype != slot->declared.dtype || !infer::compatible(slot->declared.shape, spec.shape))
+      add(std::string(path) + " is " + slot->declared.str() + " and was " + spec.str());
+  }
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!variables.contains(from.path(i))) add("the tree has no " + std::string(from.path(i)));
+  if (!wrong.empty()) throw StateError("restore", wrong + "; give a snapshot of a tree like this one.", at);
+  WriteTransaction transaction(slots, {}, at, "restore");
+  for (std::size_t i = 0; i < slots.size(); ++i) transaction.value(i) = std::move(values[i]);
+  transaction.publish_all();
 }
 
 }  // namespace detail

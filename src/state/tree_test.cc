@@ -203,6 +203,44 @@ TEST(Gradients, AreFoundByVariableAndPath) {
             "gradients: 5 values cannot stand for 6 Variables; give one for each.");
 }
 
+// --- restoring ---
+
+TEST(Restore, PutsAllValuesBackAtOnce) {
+  Net net, other;
+  const Snapshot before = snapshot(net);
+  net.hparams.lr_param.assign(3.f), net.layers[0].bias.assign({1.f, 2.f, 3.f});
+  const std::uint64_t version = net.layers[0].bias.version();
+  restore(net, before);
+  EXPECT_EQ(test::number(net.hparams.lr_param), 0.01f);
+  EXPECT_EQ(test::floats(net.layers[0].bias), std::vector<float>(3, 0));
+  EXPECT_EQ(net.layers[0].bias.version(), version + 1);
+  EXPECT_STREQ(net.layers[0].bias.history().back().by, "restore");
+  net.layers[0].bias.assign({1.f, 2.f, 3.f});
+  restore(other, snapshot(net));
+  EXPECT_EQ(test::floats(other.layers[0].bias), (std::vector<float>{1, 2, 3})) << "another tree with the same paths";
+  try {
+    atomically([&] {
+      restore(net, before);
+      EXPECT_EQ(test::floats(net.layers[0].bias), std::vector<float>(3, 0));
+      throw 1;
+    });
+  } catch (int) {
+  }
+  EXPECT_EQ(test::floats(net.layers[0].bias), (std::vector<float>{1, 2, 3})) << "part of the block";
+}
+
+TEST(Restore, NamesEverythingThatDoesNotFit) {
+  Net net, other;
+  other.extra.emplace("history", Variable{zeros({2})});
+  other.layers[2] = Dense(3, 2);
+  net.scale.emplace(1.f);
+  const std::uint64_t version = net.hparams.lr_param.version();
+  EXPECT_EQ(message<StateError>([&] { restore(net, snapshot(other)); }),
+            "restore: layers.2.weight is f32[3,1] and was f32[3,2], layers.2.bias is f32[1] and was f32[2], the snapshot has no scale, the tree has no "
+            "extra.history; give a snapshot of a tree like this one.");
+  EXPECT_EQ(net.hparams.lr_param.version(), version) << "nothing has changed";
+}
+
 // --- summaries ---
 
 TEST(Summary, PrintsATable) {
