@@ -1,4 +1,6 @@
 // What belongs to one call: local Variables, values that are asked for at each call, sizes that are stated late.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/function_types.h"
@@ -165,6 +167,71 @@ TEST(AtEachCall, ReachesThroughInnerCallsBranchesAndLoops) {
   tape.watch(x);
   EXPECT_EQ(number(tape.gradient(inner(x), x)), 2);
   EXPECT_EQ(floats(inner.trace(Spec{f32, {}}).call_flat({x})[0]), std::vector<float>{6});
+}
+
+// --- what an argument gains ---
+
+struct Trainer {
+  Weight net;
+  Adam adam{{.learning_rate = 0.1f}};
+};
+
+// SEMANTICS 149: also one that is passed; what it makes when it first meets a Variable are Variables of the first trace
+TEST(FunctionCaptures, AnOptimizerInAnArgumentMakesItsSlotsOnTheFirstTrace) {
+  int runs = 0;
+  Function step{[&](Trainer& t, Tensor x) {
+    ++runs;
+    GradientTape tape;
+    const Tensor loss = square(t.net.w * x - 3.f);
+    t.adam.apply(tape.gradient(loss, t.net), t.net);
+    return loss;
+  }, {.name = "step", .args = {"t", "x"}}};
+  Trainer traced, eager;
+  for (int i = 0; i < 3; ++i) {
+    const Tensor loss = step(traced, 2.f);
+    GradientTape tape;
+    const Tensor wanted = square(eager.net.w * Tensor(2.f) - 3.f);
+    eager.adam.apply(tape.gradient(wanted, eager.net), eager.net);
+    EXPECT_EQ(number(loss), number(wanted));
+    EXPECT_EQ(number(traced.net.w), number(eager.net.w));
+    EXPECT_EQ(traced.adam.steps(), i + 1);
+  }
+  EXPECT_EQ(runs, 1);
+  const FunctionReport report = step.explain();
+  EXPECT_EQ(report.traced, 1u);
+  const std::vector<std::string>& writes = report.traces[0].writes;
+  EXPECT_NE(std::find(writes.begin(), writes.end(), "t.adam.slots.w.momentum"), writes.end()) << report;
+  EXPECT_EQ(number(traced.adam.slots.at("w").at("momentum")), number(eager.adam.slots.at("w").at("momentum")));
+
+  Trainer other;
+  step(other, 2.f), step(other, 2.f), step(traced, 2.f);
+  EXPECT_EQ(runs, 2) << "another optimizer keeps something of its own";
+  EXPECT_EQ(other.adam.steps(), 2);
+  EXPECT_EQ(traced.adam.steps(), 4);
+}
+
+// What an argument may gain is Variables, and only in the object itself.
+TEST(FunctionCaptures, OtherChangesOfAnArgumentAreRefused) {
+  struct Only {
+    Only() = default;
+    Only(const Only&) = delete;
+    Only& operator=(const Only&) = delete;
+    Variable v{1.f};
+    std::vector<Variable> more;
+    int n = 0;
+    WEFT_FIELDS(v, more, n)
+  };
+  Function grows{[](Only& o, Tensor x) { if (o.more.empty()) o.more.emplace_back(2.f); return o.more[0] * x + o.v; }, {.name = "grows", .args = {"o", "x"}}};
+  Only a;
+  EXPECT_EQ(number(grows(a, 3.f)), 7);
+  EXPECT_EQ(number(grows(a, 4.f)), 9);
+  EXPECT_EQ(grows.explain().traced, 1u);
+  Function counts{[](Only& o) { ++o.n; return o.v.value(); }, {.name = "counts", .args = {"o"}}};
+  EXPECT_TEXT(TraceError, counts(a), "counts: `o.n` is changed from 0 to 1 by the body, which later calls would not do; return the new value, or hold "
+                                     "it in a Variable.");
+  Variable outside{5.f};
+  Function adopts{[&](Only& o) { o.more.push_back(outside); return o.v.value(); }, {.name = "adopts", .args = {"o"}}};
+  EXPECT_THROW(adopts(a), TraceError);
 }
 
 // --- frozen lists ---

@@ -116,7 +116,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 
 std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, FunctionRef<void()> body) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<LeafNote> notes = notes_of(call.arguments);
+  std::vector<LeafNote> notes = notes_of(call.arguments);  // lives longer than what is traced
   std::string cause = cause_of(notes);
   if (options.no_retrace && cause != "first call")
     throw TraceError(name_, "this call would be traced anew: " + cause + "; pass arguments of the kind traced first, or leave out no_retrace.", call.at);
@@ -146,6 +146,13 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
       continue;
     }
     if (tracing.looks_at_identity()) continue;
+    if (tracing.grew()) {
+      CallLeaves grown = leaves_of(call.arguments);
+      kind.skeleton = call.leaves.kind.skeleton = std::move(grown.kind.skeleton);
+      call.leaves.variables = std::move(grown.variables);
+      notes = notes_of(call.arguments);
+      tracing.call_by(notes);
+    }
     made = tracing.finish();
     keep_made(tracing.made_slots());
     break;

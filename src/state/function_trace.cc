@@ -57,10 +57,7 @@ void Tracing::begin(std::span<const Argument> copies) {
   for (std::size_t i = 0; i < copy.variables.size(); ++i) {
     given_.push_back(original.variables[i]->slot());
     if (pinned_) continue;
-    if (copy.variables[i] == original.variables[i]) {
-      shared_variables_ = true;
-      continue;
-    }
+    if (copy.variables[i] == original.variables[i]) throw IdentityAsked();  // behind a pointer, where nothing can stand in
     given_[i] = stand_ins_[passed_.at(given_[i].get())];
     *copy.variables[i] = Variable(given_[i]);
   }
@@ -80,11 +77,29 @@ std::ptrdiff_t Tracing::argument_of(const SlotRef& slot) const {
   return found == stands_in_.end() ? -1 : static_cast<std::ptrdiff_t>(found->second);
 }
 
-void Tracing::require_unchanged(const Places& now) const {
+// Whether what is new in an argument that is no copy is Variables that the body has made and what holds them: the first step of an optimizer
+// makes some. The next call will have them.
+bool Tracing::only_has_more(const std::vector<LeafNote>& now) const {
+  const auto container = [](const LeafNote& note) { return note.text.starts_with("holds ") || note.text == "nothing"; };
+  std::size_t old = 0;
+  for (const LeafNote& note : now) {
+    const LeafNote* const before = old < notes_.size() && notes_[old].path == note.path && notes_[old].argument == note.argument ? &notes_[old] : nullptr;
+    const bool made = note.variable != nullptr && note.variable->slot()->id >= first_made_;
+    if (before != nullptr && (before->text == note.text || (container(*before) && (made || container(note))))) ++old;
+    else if (!made && !container(note)) return false;
+  }
+  return old == notes_.size();
+}
+
+void Tracing::require_unchanged(const Places& now) {
   const std::string remedy = " by the body, which later calls would not do; return the new value, or hold it in a Variable.";
   const CallLeaves after = leaves_of(copies_);
   if (after.tensors.size() != symbols_.size() || after.kind.skeleton != call_.leaves.kind.skeleton) {
-    const std::vector<LeafNote> old = notes_of(call_.arguments), fresh = notes_of(copies_);
+    const std::vector<LeafNote>&old = notes_, fresh = notes_of(copies_);
+    if (pinned_ && after.tensors.size() == symbols_.size() && only_has_more(fresh)) {
+      grew_ = true;
+      return;
+    }
     for (std::size_t i = 0; i < std::min(old.size(), fresh.size()); ++i)
       if (old[i].path != fresh[i].path || old[i].text != fresh[i].text)
         refuse("`" + call_.core.path_of(fresh[i]) + "` is changed from " + old[i].text + " to " + fresh[i].text + remedy);
@@ -139,7 +154,6 @@ void Tracing::returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk) {
 
 bool Tracing::looks_at_identity() const {
   if (pinned_ || call_.leaves.variables.empty()) return false;
-  if (shared_variables_) return true;
   for (const SlotRef& slot : stand_ins_)
     if (slot->identity_asked) return true;
   bool aliases = std::any_of(touched_.begin(), touched_.end(), [&](const SlotRef& slot) { return is_passed(slot); });

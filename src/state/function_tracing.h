@@ -38,8 +38,7 @@ class Tracing final : public SlotSymbols {
     if (call.core.options.strict) tracer_.refuse_constants();
     graph_.without = call.core.options.without;
     transaction_.symbols = this;
-    for (const LeafNote& note : notes_)
-      if (note.variable != nullptr) titles_.try_emplace(note.variable->slot().get(), &note);
+    call_by(notes_);
     for (const Variable* variable : call.leaves.variables) passed_.emplace(variable->slot().get(), passed_.size());
     if (pinned) return;
     for (const Variable* variable : call.leaves.variables) {
@@ -70,6 +69,13 @@ class Tracing final : public SlotSymbols {
   void returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk);
   /// Whether the trace depends on which Variables were passed, not only on their Specs.
   bool looks_at_identity() const;
+  /// Whether the body has put Variables that it made into an argument.
+  bool grew() const { return grew_; }
+  /// What the arguments are since; valid as long as this.
+  void call_by(const std::vector<LeafNote>& notes) {
+    for (const LeafNote& note : notes)
+      if (note.variable != nullptr) titles_.try_emplace(note.variable->slot().get(), &note);
+  }
   std::shared_ptr<FunctionTrace> finish();
   const std::vector<MadeSlot>& made_slots() const { return made_; }
 
@@ -95,7 +101,8 @@ class Tracing final : public SlotSymbols {
  private:
   void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
   std::string tensor_path(std::size_t which) const;
-  void require_unchanged(const Places& now) const;
+  void require_unchanged(const Places& now);
+  bool only_has_more(const std::vector<LeafNote>& now) const;
   void find_replaced(const Places& now);
   static void list_frozen(std::vector<FunctionReport::Constant>& list, const Tensor& value, const Op* user, Location at);
   FunctionReport::Trace first_report() const;
@@ -131,7 +138,8 @@ class Tracing final : public SlotSymbols {
   std::unordered_set<SlotRef> locals_;
   std::vector<FunctionReport::Constant> frozen_;  // that are no constants of this graph
   std::unordered_set<SlotRef> touched_;  // read, or looked at in another way
-  bool shared_variables_ = false;    // some lie behind pointers, where nothing can stand in
+  const std::uint64_t first_made_ = Slot::last_id() + 1;  // Variables from here on are made by the body
+  bool grew_ = false;
   bool own_gradients_ = false;
   std::vector<MadeSlot> made_;       // by the body, in this trace
   std::shared_ptr<void> pattern_;

@@ -10,12 +10,13 @@ thread_local int graphs_being_built = 0;
 
 namespace {
 
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
+std::atomic<std::uint64_t> last_slot{0};
+
+std::uint64_t next_id() { return last_slot.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 }  // namespace
+
+std::uint64_t Slot::last_id() { return last_slot.load(std::memory_order_relaxed); }
 
 namespace {
 

@@ -84,6 +84,7 @@ struct Slot {
   /// Throws DtypeError or ShapeError unless a value of this Spec may be written.
   void require_fits(const char* by, const Spec& spec, Location at) const;
 
+  static std::uint64_t last_id();  ///< of the slot that was made last
   static const void* this_thread() { return &thread_mark; }
 };
 
