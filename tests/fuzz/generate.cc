@@ -9,13 +9,13 @@ namespace {
 using EK = Expr::Kind;
 using SK = Stmt::Kind;
 
-// What a place in the program can use. Gradients through branches and loops are left to tests with a tolerance: a traced loop adds up what
-// its turns contribute before it adds the rest, and has zeros to add where eagerly there is nothing.
+// What a place in the program can use. Gradients go through branches and loops only where all sums are exact (Slope::kWhole).
 struct Scope {
   std::vector<Type> locals = {};
   std::vector<int> handles = {};
   bool inner = false;  // an inner function: it has none of the program's arguments, and calls nobody
-  bool straight = false;  // in the target of a gradient: no branches, no loops
+  bool straight = false;  // in the target of a gradient that is seen bit for bit: no branches, no loops
+  int source = -1;        // of a gradient of whole numbers: the handle
   int loops = 0;  // around it: the next counter
 };
 
@@ -173,10 +173,15 @@ class Generator {
     const std::vector<int> sources = handles_of(type, scope);
     const int at = random_.below(100);
     if (at < 22 && !sources.empty()) {
+      if (!scope.straight && random_.chance(kWholeGradients)) {
+        Scope taped = scope;
+        taped.source = pick(sources);
+        return {.kind = EK::kGradient, .type = type, .which = taped.source, .other = Slope::kWhole, .in = {parts(depth + 1, taped)}};
+      }
       Scope taped = scope;
       taped.straight = true;
       Expr made{.kind = EK::kGradient, .type = type, .which = pick(sources), .in = {expr(type, depth + 1, taped)}};
-      made.other = calls(made.in[0]);
+      made.other = calls(made.in[0]) ? Slope::kUnsigned : Slope::kSigned;
       return made;
     }
     if (at < 32) return {.kind = EK::kDraw, .type = type};
@@ -199,6 +204,58 @@ class Generator {
     if (at < 80) return {.kind = EK::kElement, .type = type, .which = random_.below(4), .in = {expr(kVector, depth, scope)}};
     if (at < 90 || scope.straight) return Made{EK::kGather, type, {expr(kVector, depth, scope), place(kInteger, depth, scope)}};
     return with_locals(EK::kFold, type, depth, scope);
+  }
+
+  // --- whole numbers ---
+
+  Expr whole_leaf(Type type, const Scope& scope) {
+    if (random_.chance(15)) return constant(type, random_.below(5) - 2);
+    if (program_.type_of(scope.source) == type && random_.chance(60))
+      return Made{EK::kExact, type, {{.kind = EK::kRead, .type = type, .which = scope.source}}};
+    return Made{EK::kExact, type, {leaf(type, scope)}};
+  }
+
+  Expr whole_truth(int depth, const Scope& scope) {
+    Expr a = whole(kNumber, depth, scope), b = random_.chance(50) ? constant(kNumber, 1) : whole(kNumber, depth, scope);
+    return Made{EK::kLess, kTruth, {std::move(a), std::move(b)}};
+  }
+
+  // A branch or a loop.
+  Expr parts(int depth, const Scope& scope) {
+    const int at = random_.below(100);
+    if (at < 45) {
+      const Type type = random_.chance(60) ? kNumber : kVector;
+      return Made{EK::kCond, type, {whole_truth(depth - 1, scope), whole(type, depth, scope), whole(type, depth, scope)}};
+    }
+    Scope inside = scope;
+    const EK kind = at < 60 ? EK::kFold : at < 70 ? EK::kScan : at < 80 ? EK::kMap : EK::kRepeat;
+    const Type type = kind == EK::kScan || kind == EK::kMap ? kVector : kNumber;
+    Expr made{.kind = kind, .type = type, .which = static_cast<int>(scope.locals.size())};
+    if (kind == EK::kRepeat) made.in.push_back(expr(kInteger, 1, straight(scope)));
+    if (kind != EK::kMap) made.in.push_back(whole(kNumber, depth - 1, scope)), inside.locals.push_back(kNumber);
+    if (kind != EK::kRepeat) made.in.push_back(whole(kVector, depth - 1, scope)), inside.locals.push_back(kNumber);
+    made.in.push_back(whole(kNumber, depth, inside));
+    return made;
+  }
+  static Scope straight(Scope scope) {
+    scope.straight = true;
+    return scope;
+  }
+
+  Expr whole(Type type, int depth, const Scope& scope) {
+    if (depth <= 0 || random_.chance(20)) return whole_leaf(type, scope);
+    --depth;
+    const int at = random_.below(100);
+    if (at < 15 && type != kMatrix)
+      if (Expr made = parts(depth, scope); made.type == type) return made;
+    if (at < 55) {
+      const EK kind = pick({EK::kAdd, EK::kSubtract, EK::kMultiply, EK::kMaximum, EK::kMinimum});
+      return Made{kind, type, {whole(type, depth, scope), whole(type, depth, scope)}};
+    }
+    if (at < 70 || type == kMatrix) return Made{pick({EK::kNegative, EK::kAbs, EK::kSquare}), type, {whole(type, depth, scope)}};
+    if (type == kVector) return Made{EK::kCumsum, type, {whole(type, depth, scope)}};
+    if (at < 90) return Made{EK::kSum, type, {whole(random_.chance(60) ? kVector : kMatrix, depth, scope)}};
+    return {.kind = EK::kElement, .type = type, .which = random_.below(4), .in = {whole(kVector, depth, scope)}};
   }
 
   static bool calls(const Expr& e) { return e.kind == EK::kCall || std::any_of(e.in.begin(), e.in.end(), calls); }
@@ -300,6 +357,7 @@ class Generator {
     return made;
   }
 
+  static constexpr int kWholeGradients = 50;  // of all gradients, in percent
   Random random_;
   Program program_;
   bool straight_functions_ = false;

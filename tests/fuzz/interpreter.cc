@@ -1,5 +1,7 @@
 #include "tests/fuzz/interpreter.h"
 
+#include <utility>
+
 namespace weft::fuzz {
 namespace {
 
@@ -91,15 +93,7 @@ Tensor Interpreter::eval(const Expr& e) {
     case EK::kLocal: return locals_.at(which);
     case EK::kRead: return use(e.which, false).value(line);
     case EK::kDraw: see(Feature::kDraws); return generator_.uniform(shape_of(e.type), {}, line);
-    case EK::kGradient: {
-      see(Feature::kGradients);
-      GradientTape tape({}, line);
-      const Tensor target = eval(e.in[0]);
-      Tensor slope = tape.gradient(target, use(e.which, false), {.unconnected = Unconnected::kZeros}, line);
-      // For what a call writes and nobody reads the tape has zeros to add, where eagerly there is nothing: that can change the sign of a
-      // zero, and which of two NaNs stays.
-      return e.other == 0 ? slope : where(equal(slope, slope, line), add(slope, 0.f, line), 0.f, line);
-    }
+    case EK::kGradient: return gradient(e);
     case EK::kCond: {
       see(Feature::kBranches);
       Tensor condition = eval(e.in[0]);
@@ -112,6 +106,15 @@ Tensor Interpreter::eval(const Expr& e) {
       const auto next = [&](Tensor sum, Tensor x) { return with({sum, x}, [&] { return eval(e.in[2]); }); };
       return e.kind == EK::kFold ? fold(next, first, elements, {}, line) : scan(next, first, elements, {}, line);
     }
+    case EK::kRepeat: {
+      see(Feature::kLoops);
+      const Tensor turns = clip_by_value(eval(e.in[0]), 0, 3, line);
+      const auto more = [&](Tensor turn, Tensor) { return less(turn, turns, line); };
+      const auto next = [&](Tensor turn, Tensor sum) {
+        return with({sum}, [&] { return std::tuple{add(turn, 1, line), eval(e.in[2])}; });
+      };
+      return std::get<1>(while_loop(more, next, std::tuple{Tensor(0), eval(e.in[1])}, line));
+    }
     case EK::kMap: {
       see(Feature::kLoops);
       Tensor elements = eval(e.in[0]);
@@ -122,6 +125,22 @@ Tensor Interpreter::eval(const Expr& e) {
   std::vector<Tensor> in;
   for (const Expr& child : e.in) in.push_back(eval(child));
   return apply(e, in);
+}
+
+Tensor Interpreter::gradient(const Expr& e) {
+  const Location line = at(e.line);
+  see(Feature::kGradients);
+  GradientTape tape({}, line);
+  const bool before = std::exchange(taped_, true);
+  const Tensor target = eval(e.in[0]);
+  taped_ = before;
+  Tensor slope = tape.gradient(target, use(e.which, false), {.unconnected = Unconnected::kZeros}, line);
+  if (e.other == Slope::kSigned) return slope;
+  // The tape has zeros to add for what a call writes and nobody reads, and for turns and branches that contribute nothing, where eagerly there
+  // is nothing: that can change the sign of a zero, and which of two NaNs stays.
+  constexpr float kExactBelow = 1 << 20;
+  const Tensor kept = e.other == Slope::kUnsigned ? equal(slope, slope, line) : less(abs(slope, line), kExactBelow, line);
+  return where(kept, add(slope, 0.f, line), 0.f, line);
 }
 
 Tensor Interpreter::apply(const Expr& e, std::vector<Tensor>& in) {
@@ -154,6 +173,11 @@ Tensor Interpreter::apply(const Expr& e, std::vector<Tensor>& in) {
     case EK::kLess: return less(in[0], in[1], line);
     case EK::kEqual: return equal(in[0], in[1], line);
     case EK::kCall: return call(e, in[0]);
+    case EK::kExact: {
+      const Tensor x = where(less(abs(in[0], line), 100.f, line), in[0], 1.f, line);
+      const Tensor whole = clip_by_value(round(stop_gradient(x, line), line), -2.f, 2.f, line);
+      return add(whole, subtract(x, stop_gradient(x, line), line), line);
+    }
     default: throw InternalError("the program has an expression that nobody runs");
   }
 }

@@ -36,12 +36,17 @@ class Interpreter {
  private:
   using InnerFunction = Function<Tensor(Tensor, Variable, Variable)>;
 
-  void see(Feature feature) { seen_.set(static_cast<std::size_t>(feature)); }
+  void see(Feature feature) {
+    seen_.set(static_cast<std::size_t>(feature));
+    if (taped_ && feature == Feature::kBranches) see(Feature::kBranchGradients);
+    if (taped_ && feature == Feature::kLoops) see(Feature::kLoopGradients);
+  }
   Variable& variable(int handle) { return *handles_[static_cast<std::size_t>(handle)]; }
   Variable& use(int handle, bool writes);
 
   Tensor eval(const Expr& e);
   Tensor apply(const Expr& e, std::vector<Tensor>& in);
+  Tensor gradient(const Expr& e);
   Tensor call(const Expr& e, Tensor x);
   Tensor inner_body(const Inner& inner, Tensor x, Variable& first, Variable& second);
 
@@ -76,6 +81,7 @@ class Interpreter {
   std::array<int, kHandles> slots_{};
   std::vector<Tensor> arguments_, locals_;
 
+  bool taped_ = false;  // a gradient of what runs now is asked for
   Features seen_;
   std::size_t writes_ = 0;
   std::array<int, kSlots.size()> used_{};  // the handles of each, as bits

@@ -18,7 +18,7 @@ struct Printer {
     static constexpr const char* kNames[] = {
         "", "", "", "", "negative", "abs", "tanh", "square", "sigmoid", "add", "subtract", "multiply", "divide", "maximum", "minimum",
         "floordiv", "floormod", "sum", "mean", "max", "element", "cumsum", "turned", "matmul", "gather", "cast", "clip", "where", "less",
-        "equal", "gradient", "draw", "call", "cond", "fold", "scan", "map"};
+        "equal", "gradient", "draw", "call", "cond", "fold", "scan", "map", "repeat", "exact"};
     switch (e.kind) {
       case Expr::Kind::kConstant: {
         std::string number = std::to_string(e.number);
@@ -38,6 +38,7 @@ struct Printer {
       case Expr::Kind::kElement: list = std::to_string(e.which); break;
       case Expr::Kind::kFold:
       case Expr::Kind::kScan: list = "t" + std::to_string(e.which) + " t" + std::to_string(e.which + 1); break;
+      case Expr::Kind::kRepeat:
       case Expr::Kind::kMap: list = "t" + std::to_string(e.which); break;
       default: break;
     }
@@ -138,7 +139,8 @@ void number_lines(Program& program) {
 const char* name_of(Feature feature) {
   static constexpr const char* kNames[kFeatures] = {
       "assigns", "reads", "branches", "loops", "throws", "throws after a write", "nested calls", "aliases", "slices", "scatters",
-      "gradients", "draws", "inner blocks", "undone blocks", "swaps", "retraces"};
+      "gradients", "draws", "inner blocks", "undone blocks", "swaps", "retraces",
+      "gradients of branches", "gradients of loops"};
   return kNames[static_cast<std::size_t>(feature)];
 }
 

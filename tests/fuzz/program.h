@@ -46,8 +46,10 @@ struct Expr {
     kConstant, kArgument, kLocal, kRead,
     kNegative, kAbs, kTanh, kSquare, kSigmoid, kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum, kFloorDiv, kFloorMod,
     kSum, kMean, kMax, kElement, kCumsum, kTurned, kMatmul, kGather, kCast, kClip, kWhere, kLess, kEqual,
-    kGradient,  // of the sum of in[0], with respect to the handle `which`; without signs of zeros and NaNs if `other` is set
-    kDraw, kCall, kCond, kFold, kScan, kMap
+    kGradient,  // of the sum of in[0], with respect to the handle `which`; `other` is a Slope
+    kDraw, kCall, kCond, kFold, kScan, kMap,
+    kRepeat,  // a while_loop: in = {turns, first, next}, the local `which` is what is carried
+    kExact    // in[0] as a small whole number, through which a gradient flows as if it were in[0]
   };
   Kind kind = Kind::kConstant;
   Type type{};
@@ -57,6 +59,10 @@ struct Expr {
   std::vector<Expr> in{};
   int line = 0;
 };
+
+/// How a gradient is looked at. kSigned: bit for bit. kUnsigned: without signs of zeros and NaNs. kWhole: of a target made of small whole numbers, in
+/// which sums are exact in any order: a traced loop adds up what its turns contribute before it adds the rest.
+enum Slope : std::uint8_t { kSigned, kUnsigned, kWhole };
 
 struct Stmt {
   enum class Kind : std::uint8_t {
@@ -112,7 +118,7 @@ void number_lines(Program& program);
 /// What programs are made of; at least a tenth of them does each.
 enum class Feature : std::uint8_t {
   kAssigns, kReads, kBranches, kLoops, kThrows, kThrowsAfterWrite, kNestedCalls, kAliases, kSlices, kScatters, kGradients, kDraws,
-  kInnerBlocks, kUndoneBlocks, kSwaps, kRetraces, kCount
+  kInnerBlocks, kUndoneBlocks, kSwaps, kRetraces, kBranchGradients, kLoopGradients, kCount
 };
 constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kCount);
 using Features = std::bitset<kFeatures>;

@@ -70,7 +70,7 @@ class Shrinker {
     if (e.in.empty() && (e.kind == Expr::Kind::kConstant || e.type.size == Size::kLong)) return false;
     if (e.type.dtype != bool_ && e.type.size != Size::kLong)
       if (becomes(e, Expr{.kind = Expr::Kind::kConstant, .type = e.type, .number = 1})) return true;
-    for (std::size_t i = 0; i < e.in.size(); ++i)
+    for (std::size_t i = 0; i < e.in.size() && e.kind != Expr::Kind::kExact; ++i)  // what is whole stays so
       if (Expr part = e.in[i]; part.type == e.type && becomes(e, std::move(part))) return true;
     bool smaller = false;
     for (Expr& part : e.in) smaller |= in(part);
