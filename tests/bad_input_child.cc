@@ -17,6 +17,7 @@
 
 #include "core/apply.h"
 #include "tests/bad_input_cases.h"
+#include <weft/function.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 // The address limit below cannot be used under sanitizers: their shadow is larger. Their allocators have a limit of their own.
@@ -66,7 +67,7 @@ void check_message(const Op& op, const Error& error) {
   if (!helps) wrong("the message names no argument and no number");
 }
 
-std::string bytes_of(const Tensors& tensors) {
+std::string bytes_of(std::span<const Tensor> tensors) {
   std::string result;
   for (const Tensor& x : tensors) {
     const std::size_t bytes = static_cast<std::size_t>(x.size()) * size_of(x.dtype());
@@ -109,7 +110,59 @@ void dirty_memory(int byte) {
     }
 }
 
-std::string outcome(const Op& op, const Case& given) {
+// What a call has come to: "ok" with all of the result, or the class of the error.
+struct Outcome {
+  std::string word, result;
+
+  static Outcome of(std::span<const Tensor> outputs) {
+    Outcome made{"ok", ""};
+    for (const Tensor& x : outputs) made.result += x.spec().str() + " ";
+    made.result += bytes_of(outputs);
+    return made;
+  }
+};
+
+// The same call as the body of a Function: what is wrong with it may be seen while it is traced or when it runs, but it is the same class of error. A
+// row may need to know a size while it is traced, and says so.
+Outcome traced(const Op& op, const Case& given, bool sizes_known) {
+  FunctionOptions options;
+  for (const Tensor& x : given.inputs)
+    if (x.defined() && !sizes_known) options.signature.push_back({x.dtype(), Shape(Ints(static_cast<std::size_t>(x.rank()), kUnknown))});
+  const Function f{[&](std::vector<Tensor> inputs) {
+    Tensors outputs;
+    apply({op, inputs, given.attrs, Location::here()}, outputs);
+    return std::vector<Tensor>(outputs.begin(), outputs.end());
+  }, options};
+  try {
+    return Outcome::of(f({given.inputs.begin(), given.inputs.end()}));
+  } catch (const Error& error) {
+    const bool needs_size = !sizes_known && f.explain().traced == 0 && error.message().find("unknown") != std::string::npos;
+    return {needs_size ? "unknown" : class_of(error), error.what()};
+  }
+}
+
+// Rows that look at sizes and leave parts in a trace that do not: where sizes are not known while tracing, nobody looks at them again, or another part
+// does so first. To be mended; nothing may be added here.
+bool misses_sizes(const Op& op) {
+  for (const char* name : {"slice", "strided_slice_grad", "bias_add", "depthwise_conv2d", "separable_conv2d"})
+    if (std::strcmp(op.name, name) == 0) return true;
+  return false;
+}
+
+void check_traced(const Op& op, const Case& given, const Outcome& eager) {
+  for (const bool sizes_known : {true, false}) {
+    if (!sizes_known && misses_sizes(op)) continue;
+    const Outcome made = traced(op, given, sizes_known);
+    // A plan has room for results before a row looks at its data: of calls with huge sizes (H, J) it says that first.
+    if (op.validate != nullptr && (given.letter == 'H' || given.letter == 'J') && eager.word != "ok" && made.word != "ok") continue;
+    const std::string mode = sizes_known ? "traced" : "traced with unknown sizes";
+    if (made.word == "unknown") continue;
+    if (made.word != eager.word) throw Wrong{mode + " it gives " + made.word + " instead of " + eager.word + (made.word == "ok" ? "" : ": " + made.result)};
+    if (made.word == "ok" && made.result != eager.result) throw Wrong{mode + " it gives another result"};
+  }
+}
+
+Outcome outcome(const Op& op, const Case& given) {
   try {
     if (given.twice) dirty_memory(0x00);
     const Tensors outputs = call(op, given);
@@ -119,11 +172,11 @@ std::string outcome(const Op& op, const Case& given) {
       if (bytes_of(call(op, given)) != bytes_of(outputs)) throw Wrong{"the second run over other memory gave other bits"};
       mallopt(M_PERTURB, 0);
     }
-    return "ok";
+    return Outcome::of(outputs);
   } catch (const Error& error) {
     check_message(op, error);
     if (given.twice) throw Wrong{std::string("a valid sample fails: ") + error.what()};
-    return class_of(error);
+    return {class_of(error), ""};
   }
 }
 
@@ -177,7 +230,10 @@ int child_main(const Op& op, std::size_t first, bool small, int descriptor) {
     limit_time(kSeconds);
     std::string word, why;
     try {
-      word = outcome(op, list[i]);
+      const Outcome eager = outcome(op, list[i]);
+      word = eager.word;
+      limit_time(kSeconds);
+      check_traced(op, list[i], eager);
     } catch (const Wrong& wrong) {
       word = "BAD", why = wrong.why;
     } catch (const std::exception& error) {

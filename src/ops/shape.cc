@@ -639,7 +639,7 @@ std::vector<Op> shape() {
          return {stack(parts, {.axis = b.integer("axis")})};
        },
        .batch = batch::carry,
-       .traits = kMoves,
+       .traits = kMoves | kMayFail,  // of no slices nobody needs any, and yet there must be none
        .samples = {{{f32({2, 3})}, {{"num", std::int64_t{2}}}}, {{f32({2, 3})}, {{"axis", std::int64_t{-1}}, {"num", std::int64_t{3}}}}}},
 
       {.name = "split",
