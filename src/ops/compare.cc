@@ -4,8 +4,10 @@
 
 #include "base/convert.h"
 #include "core/strides.h"
+#include "ops/batch.h"
 #include "ops/families.h"
 #include "ops/row.h"
+#include "ops/sizes.h"
 
 namespace weft::inline v0::rows {
 namespace {
@@ -66,6 +68,24 @@ void require_finite(const KernelCall& call) {
   throw NumericError(call.op.name, (message.empty() ? "x" : message) + " " + call.inputs[0].spec().str() + " has " + std::to_string(nans) + " NaN and " +
                                        std::to_string(infinite) + " infinite elements, the first at position " + std::to_string(first) +
                                        "; look at what went into it.", call.at);
+}
+
+Specs infer_ensure_shape(const Infer& in) {
+  const Ints& wanted = in.ints("shape");
+  for (const std::int64_t size : wanted)
+    if (size < -1) in.shape_error("shape has the size " + std::to_string(size) + "; sizes are >= 0, or -1 where any will do.");
+  const std::string stated = in.named(0) + " is not of the shape " + attr_text(in.op.attrs[0], wanted) + ": ";
+  if (wanted.size() != static_cast<std::size_t>(in.rank(0)))
+    in.shape_error(stated + "its rank is " + std::to_string(in.rank(0)) + " and not " + std::to_string(wanted.size()) + ".");
+  Shape refined = in.shape(0);
+  for (int axis = 0; axis < refined.rank(); ++axis) {
+    const std::int64_t size = wanted[static_cast<std::size_t>(axis)];
+    if (size == kUnknown) continue;
+    if (!infer::compatible(refined[axis], size))
+      in.shape_error(stated + "axis " + std::to_string(axis) + " is " + std::to_string(refined[axis]) + " and not " + std::to_string(size) + ".");
+    refined.set(axis, size);
+  }
+  return {{in.dtype(0), shape_of(in, Ints(refined.begin(), refined.end()))}};
 }
 
 }  // namespace
@@ -175,6 +195,19 @@ std::vector<Op> compare() {
        .batch = batch::carry,
        .traits = kView,
        .samples = {{{f32({2, 3})}, {{"message", "loss"}}}}},
+
+      {.name = "ensure_shape",
+       .doc = "x, if it has this shape; sizes that are -1 may be any. Sizes of x that are not known while tracing are these from here on, and a "
+              "call with others fails.",
+       .tf = "tf.ensure_shape(x, shape)",
+       .inputs = {"x"},
+       .attrs = {attr::shape("shape")},
+       .dtypes = kAnything,
+       .infer = infer_ensure_shape,
+       .grad = [](const Backward& b) -> Grads { return {b.dy()}; },
+       .batch = [](const Batch& b) -> Tensors { return batch::prefix(b, "shape", {b.size}); },
+       .traits = kView | kMayFail,
+       .samples = {{{f32({2, 3})}, {{"shape", Ints{2, 3}}}}, {{f32({4, 0, 2})}, {{"shape", Ints{-1, 0, 2}}}}, {{f32({})}, {{"shape", Ints{}}}}}},
 
       {.name = "bitwise_and",
        .doc = "Elementwise and of the bits, broadcasting.",

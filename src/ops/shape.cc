@@ -61,24 +61,6 @@ Specs infer_reshape(const Infer& in) {
   return {{in.dtype(0), shape_of(in, sizes)}};
 }
 
-Specs infer_ensure_shape(const Infer& in) {
-  const Ints& wanted = in.ints("shape");
-  for (const std::int64_t size : wanted)
-    if (size < -1) in.shape_error("shape has the size " + std::to_string(size) + "; sizes are >= 0, or -1 where any will do.");
-  const std::string stated = in.named(0) + " is not of the shape " + attr_text(in.op.attrs[0], wanted) + ": ";
-  if (wanted.size() != static_cast<std::size_t>(in.rank(0)))
-    in.shape_error(stated + "its rank is " + std::to_string(in.rank(0)) + " and not " + std::to_string(wanted.size()) + ".");
-  Shape refined = in.shape(0);
-  for (int axis = 0; axis < refined.rank(); ++axis) {
-    const std::int64_t size = wanted[static_cast<std::size_t>(axis)];
-    if (size == kUnknown) continue;
-    if (!infer::compatible(refined[axis], size))
-      in.shape_error(stated + "axis " + std::to_string(axis) + " is " + std::to_string(refined[axis]) + " and not " + std::to_string(size) + ".");
-    refined.set(axis, size);
-  }
-  return {{in.dtype(0), shape_of(in, Ints(refined.begin(), refined.end()))}};
-}
-
 // A whole tensor seen as rows along an axis: `outer` times whole[axis] runs of `inner` bytes.
 struct Rows {
   std::size_t outer = 1, inner, stride;
@@ -483,18 +465,6 @@ std::vector<Op> shape() {
        .batch = batch::carry,
        .traits = kView,
        .samples = {{{f32({2, 3})}}}},
-
-      {.name = "ensure_shape",
-       .doc = "x, if it has this shape; sizes that are -1 may be any. Sizes of x that are not known while tracing are these from here on, and a "
-              "call with others fails.",
-       .tf = "tf.ensure_shape(x, shape)",
-       .inputs = {"x"},
-       .attrs = {attr::shape("shape")},
-       .dtypes = kAnything,
-       .infer = infer_ensure_shape,
-       .grad = [](const Backward& b) -> Grads { return {b.dy()}; },
-       .traits = kView | kMayFail,
-       .samples = {{{f32({2, 3})}, {{"shape", Ints{2, 3}}}}, {{f32({4, 0, 2})}, {{"shape", Ints{-1, 0, 2}}}}, {{f32({})}, {{"shape", Ints{}}}}}},
 
       {.name = "stop_gradient",
        .doc = "The same value, through which no gradient flows.",

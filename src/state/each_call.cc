@@ -34,6 +34,14 @@ Tensor fitted(Tensor x, const Spec& spec, Location at) {
 
 }  // namespace
 
+void SlotSymbols::made_local(const SlotRef& slot) {
+  throw StateError("Variable", slot->title() + " is local, but there is no call that it could belong to; make it in the body of a Function.", slot->made_at);
+}
+
+Tensor SlotSymbols::each_call(const EachCall& asked) {
+  throw StateError("at_each_call", "a graph that is run by sessions has no calls; feed a placeholder.", asked.at);
+}
+
 Tensor ask_now(const EachCall& asked) { return fitted(asked_outside(asked.ask, asked.at), asked.spec, asked.at); }
 
 Tensor detail::at_each_call(std::function<Tensor()> ask, std::optional<Spec> declared, Location at) {

@@ -62,13 +62,13 @@ class SlotSymbols {
   virtual void touched(const SlotRef& slot) = 0;
   /// A Variable has been made: the slot that it has from now on.
   virtual SlotRef made(SlotRef slot) = 0;
-  /// A local one has been made: it is gone when the program ends, and nothing of it is published.
-  virtual void made_local(const SlotRef& slot) = 0;
-  /// What the program asks for anew whenever it is called.
-  virtual Tensor each_call(const EachCall& asked) = 0;
+  /// A local one has been made: it is gone when the program ends, and nothing of it is published. StateError where nothing is called.
+  virtual void made_local(const SlotRef& slot);
+  /// What the program asks for anew whenever it is called. StateError where nothing is.
+  virtual Tensor each_call(const EachCall& asked);
   /// A value that is known while tracing has decided, or is part of a part: it is listed, and refused where constants are. It is not held: passes
   /// look at who else holds a value.
-  virtual void froze(const Tensor& value, const Op* user, Location at) = 0;
+  virtual void froze(const Tensor&, const Op*, Location) {}
   /// The program gives a gradient of its own, which its ops do not show.
   virtual void own_gradient() = 0;
   /// The program reads a trainable Variable that it has written: to a tape that is to follow the whole, a read that it cannot see.

@@ -19,6 +19,7 @@ WEFT_API Tensor logical_xor(Tensor a, Tensor b, Location at = Location::here());
 WEFT_API Tensor logical_not(Tensor x, Location at = Location::here());  ///< Elementwise not x.
 WEFT_API Tensor check(Tensor holds, std::string message, Location at = Location::here());  ///< `holds`, if all of its elements are true; otherwise a CheckError with the message.
 WEFT_API Tensor check_numerics(Tensor x, std::string message, Location at = Location::here());  ///< x, if all of its elements are finite; otherwise a NumericError with the message, which says how many are NaN or infinite and where the first one is.
+WEFT_API Tensor ensure_shape(Tensor x, Shape shape, Location at = Location::here());  ///< x, if it has this shape; sizes that are -1 may be any. Sizes of x that are not known while tracing are these from here on, and a call with others fails.
 WEFT_API Tensor bitwise_and(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise and of the bits, broadcasting.
 WEFT_API Tensor bitwise_or(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise or of the bits, broadcasting.
 WEFT_API Tensor bitwise_xor(Tensor a, Tensor b, Location at = Location::here());  ///< Elementwise exclusive or of the bits, broadcasting.

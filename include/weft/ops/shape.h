@@ -13,7 +13,6 @@ WEFT_API Tensor expand_dims(Tensor x, Axes axis, Location at = Location::here())
 WEFT_API Tensor concat(std::vector<Tensor> xs, std::int64_t axis, Location at = Location::here());  ///< Joins tensors along an axis.
 WEFT_API std::vector<Tensor> split_like(Tensor x, std::vector<Tensor> likes, std::int64_t axis, Location at = Location::here());  ///< Cuts x along an axis into parts as long as those of likes: undoes concat.
 WEFT_API Tensor identity(Tensor x, Location at = Location::here());  ///< The same value as a new tensor.
-WEFT_API Tensor ensure_shape(Tensor x, Shape shape, Location at = Location::here());  ///< x, if it has this shape; sizes that are -1 may be any. Sizes of x that are not known while tracing are these from here on, and a call with others fails.
 WEFT_API Tensor stop_gradient(Tensor x, Location at = Location::here());  ///< The same value, through which no gradient flows.
 WEFT_API Tensor broadcast_to(Tensor x, Shape shape, Location at = Location::here());  ///< Repeats x to the given shape by the rules of broadcasting.
 WEFT_API Tensor broadcast_like(Tensor x, Tensor like, Location at = Location::here());  ///< Repeats x to the shape of like by the rules of broadcasting.

@@ -90,71 +90,78 @@ Tensor check_numerics(Tensor x, std::string message, Location at) {
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor bitwise_and(Tensor a, Tensor b, Location at) {
+Tensor ensure_shape(Tensor x, Shape shape, Location at) {
   static const Op& row = row_at(2, 12);
-  Tensor inputs[] = {std::move(a), std::move(b)};
-  const AttrSpan attrs;
+  Tensor inputs[] = {std::move(x)};
+  const Attr attrs[] = {to_attr(shape)};
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor bitwise_or(Tensor a, Tensor b, Location at) {
+Tensor bitwise_and(Tensor a, Tensor b, Location at) {
   static const Op& row = row_at(2, 13);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor bitwise_xor(Tensor a, Tensor b, Location at) {
+Tensor bitwise_or(Tensor a, Tensor b, Location at) {
   static const Op& row = row_at(2, 14);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor left_shift(Tensor a, Tensor b, Location at) {
+Tensor bitwise_xor(Tensor a, Tensor b, Location at) {
   static const Op& row = row_at(2, 15);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor right_shift(Tensor a, Tensor b, Location at) {
+Tensor left_shift(Tensor a, Tensor b, Location at) {
   static const Op& row = row_at(2, 16);
   Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor invert(Tensor x, Location at) {
+Tensor right_shift(Tensor a, Tensor b, Location at) {
   static const Op& row = row_at(2, 17);
-  Tensor inputs[] = {std::move(x)};
+  Tensor inputs[] = {std::move(a), std::move(b)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor is_nan(Tensor x, Location at) {
+Tensor invert(Tensor x, Location at) {
   static const Op& row = row_at(2, 18);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor is_inf(Tensor x, Location at) {
+Tensor is_nan(Tensor x, Location at) {
   static const Op& row = row_at(2, 19);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor is_finite(Tensor x, Location at) {
+Tensor is_inf(Tensor x, Location at) {
   static const Op& row = row_at(2, 20);
   Tensor inputs[] = {std::move(x)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
 }
 
-Tensor where(Tensor condition, Tensor a, Tensor b, Location at) {
+Tensor is_finite(Tensor x, Location at) {
   static const Op& row = row_at(2, 21);
+  Tensor inputs[] = {std::move(x)};
+  const AttrSpan attrs;
+  return apply_one(row, inputs, attrs, at);
+}
+
+Tensor where(Tensor condition, Tensor a, Tensor b, Location at) {
+  static const Op& row = row_at(2, 22);
   Tensor inputs[] = {std::move(condition), std::move(a), std::move(b)};
   const AttrSpan attrs;
   return apply_one(row, inputs, attrs, at);
