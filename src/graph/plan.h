@@ -184,10 +184,21 @@ class BoundPlan {
     void* to = nullptr;
     std::size_t bytes;
   };
+  struct Call {  // of a pointwise node over few lanes
+    kernels::TileFn fn;
+    const void* in[kernels::kMaxTileInputs];
+    void* out;
+    std::size_t lanes;
+  };
+  bool only_direct() const;
+  void find_calls();
   const Plan& plan_;
   Plan::Frame* frame_;
   std::vector<std::int32_t> copied_;  // for each output: which of the copies, or -1
   std::vector<Copy> copies_;
+  const bool direct_;        // the steps are nothing but such calls
+  bool bound_anew_ = true;   // since the last run
+  std::vector<Call> calls_;  // then, of a plan that is run again as it was: where their operands lie now
 };
 
 }  // namespace weft::inline v0
