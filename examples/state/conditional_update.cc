@@ -31,6 +31,8 @@ trace 0: first call; 4 ops in 3 steps, 128 bytes of working memory, 3 calls, tra
   reads Variable "skipped", Variable "weight"
   writes Variable "skipped", Variable "weight"
   has frozen the number 10.0, read by less at conditional_update.cc:11
+  has frozen the number 1, read by add at conditional_update.cc:13
+  has frozen the number 0.125, read by multiply at conditional_update.cc:12
   pass fold_constants: 4 -> 4 ops in ... us
   pass simplify: 4 -> 4 ops in ... us
   pass share_equal: 4 -> 4 ops in ... us
