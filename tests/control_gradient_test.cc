@@ -171,5 +171,27 @@ TEST(ControlGradient, OfALoopWhoseShapeChangesSaysSo) {
             "while_loop: two turns make f32[4] and f32[8]; values of all turns are put together here, which they can only be if their shapes agree.");
 }
 
+// Each turn of the outer loop has its own number of inner turns, and what those save has as many rows.
+TEST(ControlGradient, OfALoopInALoopWithItsOwnNumberOfTurns) {
+  const auto f = [](Tensor x) {
+    return map([](Tensor start) { return while_loop([](Tensor a) { return a < 50.f; }, [](Tensor a) { return a * a + a; }, start); }, x);
+  };
+  Function traced = f;
+  for (const Tensor& x : {Tensor({1.f, 2.f, 3.f, 1.f, 60.f}), Tensor({60.f, 3.f, 2.f, 1.f, 3.f})}) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const std::vector<float> eager = floats(tape.gradient(f(x), x));
+    EXPECT_EQ(eager[3], 16575);  // 3 * 5 * 13 * 85
+    EXPECT_EQ(floats(tape.gradient(traced(x), x)), eager);
+  }
+}
+
+TEST(ControlGradient, RowsOfALoopInALoopHaveRoomOfTheirOwn) {
+  Function traced = [](Tensor sizes) {
+    return map([](Tensor n) { return sum(scan([](Tensor s, Tensor i) { return s + i; }, 0, arange(0, n, 1))); }, sizes);
+  };
+  EXPECT_EQ(traced(Tensor({2, 1, 40, 30, 3, 0, 50})).to_vector<int>(), (std::vector<int>{1, 0, 10660, 4495, 4, 0, 20825}));
+}
+
 }  // namespace
 }  // namespace weft::test

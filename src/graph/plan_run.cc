@@ -133,6 +133,8 @@ void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Fra
   Specs specs;
   SmallVector<bool, 8> unread;
   for (std::uint32_t i = 0; i < node.count; ++i) {
+    // What the turn before has made is no room for this one's.
+    if (values_[node.first + i].place == Place::kDynamic) frame.values[node.first + i] = Tensor();
     outputs.push_back(frame.values[node.first + i]);
     specs.push_back(values_[node.first + i].spec);
     if (op.is(kSkipsUnread)) unread.push_back(unread_[node.first + i]);
