@@ -119,7 +119,8 @@ std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source>
       result.back() = zeros_like(xs[i].tensor() != nullptr ? *xs[i].tensor() : xs[i].variable()->value(at));
       continue;
     }
-    if (first != next) tape.gradients({values[target]}, Sources{sources[first]}, options, at);  // says why there is none
+    if (first != next && places[i][0] <= target)
+      tape.gradients({values[target]}, Sources{sources[first]}, options, at);  // says why there is none
     throw GradientError(by, "y does not depend on " + (xs[i].variable() != nullptr ? xs[i].variable()->slot()->title()
         : xs[i].tensor()->spec().str()) +
                                 "; compute it from that, or ask for unconnected = kNone or kZeros.", at);

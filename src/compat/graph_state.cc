@@ -13,6 +13,7 @@ namespace weft::inline v0::compat::v1 {
 namespace {
 
 thread_local GraphState* open_graph = nullptr;
+thread_local GraphScope::Open* last_opened = nullptr;
 
 // What the slot of a Variable holds whose first value only a session knows.
 Tensor unknown_value(const Spec& spec) {
@@ -55,9 +56,11 @@ struct GraphScope::Open {
     state->tracer_.install();
     open_graph = state.get();
     ++graphs_being_built;
+    below = std::exchange(last_opened, this);
   }
   ~Open() {
     if (nested) return;
+    last_opened = below;
     --graphs_being_built;
     open_graph = before;
     state->tracer_.remove();
@@ -70,11 +73,19 @@ struct GraphScope::Open {
   std::shared_ptr<GraphState> state;
   GraphState* before;
   bool nested = false;
+  Open* below = nullptr;             // the scope around this one
+  std::unique_ptr<Open> ends_after;  // that one, if its owner has ended it before this one
   std::optional<Transaction::Scope> transaction;
 };
 
 GraphScope::GraphScope(std::shared_ptr<GraphState> state, Location at) : open_(std::make_unique<Open>(std::move(state), at)) {}
-GraphScope::~GraphScope() = default;
+
+// What stands on a scope leans on it until it ends itself, so one that is ended out of order waits for that.
+GraphScope::~GraphScope() {
+  Open* above = last_opened == open_.get() ? nullptr : last_opened;
+  while (above != nullptr && above->below != open_.get()) above = above->below;
+  if (above != nullptr) above->ends_after = std::move(open_);
+}
 
 // --- nodes and events ---
 
@@ -189,6 +200,8 @@ Variable GraphState::variable(const std::string& name, Initial initial, GetVaria
     if (!options.reuse)
       throw ValueError(kBy, format("the graph has a Variable \"{}\" since {}; ask for it with reuse, or choose another name.", name,
                                    place_text(slot.made_at)), at);
+    if (!initial.has_shape && !initial.value.defined())
+      throw ValueError(kBy, format("the value for \"{}\" is an empty Tensor handle; assign a value to it first.", name), at);
     slot.require_fits(kBy, initial.has_shape ? Spec{options.dtype, initial.shape} : initial.value.spec(), at);
     return held[known->second].variable;
   }
@@ -204,9 +217,12 @@ Variable GraphState::variable(const std::string& name, Initial initial, GetVaria
     value = options.initializer              ? options.initializer(initial.shape)
             : is_floating(options.dtype) ? glorot_uniform(initial.shape, default_generator(), {.dtype = options.dtype}, at)
                                          : zeros(initial.shape, {.dtype = options.dtype}, at);
-    if (value.defined() && (value.dtype() != options.dtype || !infer::compatible(value.shape(), initial.shape)))
-      throw ShapeError(kBy, format("the initializer of \"{}\" gave {} and {} is asked for; they must agree.", name, value.spec().str(),
-                                   Spec{options.dtype, initial.shape}.str()), at);
+    const auto disagree = [&] {
+      return format("the initializer of \"{}\" gave {} and {} is asked for; they must agree.", name, value.spec().str(),
+                    Spec{options.dtype, initial.shape}.str());
+    };
+    if (value.defined() && value.dtype() != options.dtype) throw DtypeError(kBy, disagree(), at);
+    if (value.defined() && !infer::compatible(value.shape(), initial.shape)) throw ShapeError(kBy, disagree(), at);
   }
   if (!value.defined())
     throw ValueError(kBy, format("the initial value of \"{}\" is an empty Tensor handle; assign a value to it first.", name), at);

@@ -1,4 +1,6 @@
 // Building a graph: Variables and their initial values, dependencies, Functions, gradients, optimizers.
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "tests/support.h"
@@ -31,6 +33,10 @@ TEST(V1Graph, VariablesAreFoundByName) {
             "with sizes that may change.");
   EXPECT_EQ(message<ShapeError>([&] { v1::get_variable("u", {3}, {.initializer = [](Shape) { return zeros({4}); }}); }),
             "get_variable: the initializer of \"u\" gave f32[4] and f32[3] is asked for; they must agree.");
+  EXPECT_EQ(message<DtypeError>([&] { v1::get_variable("u", {3}, {.initializer = [](Shape) { return zeros({3}, {.dtype = i32}); }}); }),
+            "get_variable: the initializer of \"u\" gave i32[3] and f32[3] is asked for; they must agree.");
+  EXPECT_EQ(message<ValueError>([&] { v1::get_variable("w", Tensor(), {.reuse = true}); }),
+            "get_variable: the value for \"w\" is an empty Tensor handle; assign a value to it first.");
   EXPECT_EQ(message<ShapeError>([&] { v1::assign_add(w, Tensor({1.f})); }),
             "assign_add: Variable \"w\" is f32[2,3] and the value f32[1]; the shapes must agree (nothing is broadcast), or the Variable be declared with sizes "
             "that may change.");
@@ -43,6 +49,27 @@ TEST(V1Graph, VariablesAreFoundByName) {
   EXPECT_EQ(message<StateError>([&] { other.as_default([&] { static_cast<void>(graph.as_default()); }); }),
             "as_default: the graph is open already, in another thread or around this scope; end that scope first.");
   graph.as_default([&] { EXPECT_EQ(v1::global_variables().size(), 2u); });  // w and the generator behind its initial value
+}
+
+TEST(V1Graph, ScopesMayEndInAnyOrder) {
+  std::optional<v1::GraphScope> outer, middle, inner;
+  {
+    v1::Graph a, b, c;
+    outer.emplace(a.state(), Location::here());
+    middle.emplace(b.state(), Location::here());
+    inner.emplace(c.state(), Location::here());
+    outer.reset();
+    middle.reset();
+    EXPECT_THROW(static_cast<void>(a.as_default()), StateError);  // it waits for those that stand on it
+    v1::placeholder(f32, {}, "of c");
+    EXPECT_NE(c.str(), v1::Graph().str());
+    inner.reset();
+    a.as_default([] { v1::placeholder(f32, {}); });
+  }
+  EXPECT_THROW(v1::placeholder(f32, {}), StateError);
+  Variable v{1.f};
+  v.assign_add(1.f);
+  EXPECT_EQ(v.value().item<float>(), 2);
 }
 
 TEST(V1Graph, VariablesHaveNoValueOutsideOfSessions) {
