@@ -12,7 +12,10 @@
 namespace weft::inline v0 {
 namespace {
 
-Spec spec_of(const Source& source) { return source.tensor() != nullptr ? source.tensor()->spec() : source.variable()->spec(); }
+Spec spec_of(const Source& source) {  // as it is now: a Variable may have declared less
+  if (source.tensor() != nullptr) return source.tensor()->spec();
+  return {source.variable()->dtype(), source.variable()->shape()};
+}
 
 void require_batch(const Tensor& target, std::span<const Source> sources, Location at) {
   const auto refuse = [&](const std::string& what) { throw ShapeError("batch_jacobian", what, at); };

@@ -168,6 +168,9 @@ TEST(BatchJacobian, NeedsABatch) {
   EXPECT_TEXT(ShapeError, tape.batch_jacobian(y, flat), "batch_jacobian: source f32[5] needs a batch axis and at least one more; ask for a jacobian.");
   EXPECT_TEXT(ShapeError, tape.batch_jacobian(y, six),
               "batch_jacobian: target is f32[5,3] and source f32[6,3]; their first axes are the batch and must agree.");
+  const Variable any{x, {.name = "any", .shape = Shape{kUnknown, 3}}};  // what counts is the value
+  EXPECT_THROW(tape.batch_jacobian(concat({any * 2, x}, 0), any), ShapeError);
+  EXPECT_EQ(tape.batch_jacobian(any * 2, any).shape(), (Shape{5, 3, 3}));
 }
 
 // SEMANTICS 77
