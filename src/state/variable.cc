@@ -178,6 +178,9 @@ Tensor Variable::count_up_to(std::int64_t limit, Location at) {
     throw DtypeError("count_up_to", slot_->title() + " is " + spec.str() + "; only an i32 or i64 scalar counts.", at);
   Tensor before;
   update(slot_, [&](Tensor old) {
+    if (old.node()->symbolic)
+      throw TraceError("count_up_to", slot_->title() +
+          " has no value while tracing, so it cannot be compared with the limit; write check(v < limit, ...) and assign_add.", at);
     if (old.item<std::int64_t>() >= limit)
       throw StateError("count_up_to", slot_->title() + " has reached the limit of " + std::to_string(limit) +
           "; assign a smaller value to count on.", at);

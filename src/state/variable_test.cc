@@ -219,6 +219,10 @@ TEST(Variable, CountsUpToALimit) {
   EXPECT_EQ(v.value().item<int>(), 3);
   Variable f{0.f, {.name = "f"}};
   EXPECT_TEXT(DtypeError, f.count_up_to(3), "count_up_to: Variable \"f\" is f32[]; only an i32 or i64 scalar counts.");
+  Function counts = [&] { return v.count_up_to(9); };
+  EXPECT_TEXT(TraceError, counts(),
+              "count_up_to: Variable \"epoch\" has no value while tracing, so it cannot be compared with the limit; "
+              "write check(v < limit, ...) and assign_add.");
 }
 
 // SEMANTICS 38, 39
