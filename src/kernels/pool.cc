@@ -67,8 +67,9 @@ template <class Each, class Fast>
 void for_each_window_or_line(const PoolShape& s, float* sums, const Each& each, const Fast& fast) {
   constexpr std::int64_t most = 64, few_channels = 4;
   const ConvAxis& axis = s.axis[2];
-  const std::int64_t first = std::min(axis.out, (axis.before + axis.stride - 1) / axis.stride);
-  const std::int64_t room = axis.in + axis.before - axis.window, end = room < 0 ? first : std::clamp(room / axis.stride + 1, first, axis.out);
+  // Windows and strides can be as large as integers are; what is formed of them here lies inside of x.
+  const std::int64_t first = std::min(axis.out, axis.before / axis.stride + (axis.before % axis.stride != 0));
+  const std::int64_t room = axis.in - (axis.window - axis.before), end = room < 0 ? first : std::clamp(room / axis.stride + 1, first, axis.out);
   for_each_line(s, sums, [&](std::int64_t image, Range* window, std::int64_t to) {
     const std::int64_t height = (window[0].end - window[0].begin) * (window[1].end - window[1].begin);
     if (height > most || s.channels < few_channels) return for_each_window_in(s, image, window, to, 0, axis.out, each);
@@ -77,7 +78,7 @@ void for_each_window_or_line(const PoolShape& s, float* sums, const Each& each, 
       for (std::int64_t p1 = window[1].begin; p1 < window[1].end; ++p1) lines[count++] = (p0 * s.axis[1].in + p1) * axis.in * s.channels;
     for_each_window_in(s, image, window, to, 0, first, each);
     if (first < end)
-      fast(PoolLine{lines, height, axis.window, s.channels, end - first, axis.stride * s.channels},
+      fast(PoolLine{lines, height, axis.window, s.channels, end - first, end - first > 1 ? axis.stride * s.channels : 0},
            image + (first * axis.stride - axis.before) * s.channels, to + first * s.channels);
     for_each_window_in(s, image, window, to, end, axis.out, each);
   });
