@@ -5,6 +5,7 @@
 #include "graph/passes.h"
 #include "state/batcher.h"
 #include "state/follower.h"
+#include "state/installed.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/variable.h>
@@ -34,13 +35,8 @@ BodyTracing::~BodyTracing() {
 }
 
 void BodyTracing::run(FunctionRef<void()> part) {
-  struct Installed {
-    explicit Installed(Tracer& t) : tracer(t) { tracer.install(); }
-    ~Installed() { tracer.remove(); }
-    Tracer& tracer;
-  };
   const Transaction::Scope scope(&transaction_);
-  const Installed installed(tracer_);
+  const Installed<Tracer&> installed(tracer_);
   part();
 }
 

@@ -6,6 +6,7 @@
 
 #include "graph/tracer.h"
 #include "state/function_core.h"
+#include "state/installed.h"
 
 namespace weft::inline v0::detail {
 
@@ -55,13 +56,8 @@ class Tracing final : public SlotSymbols {
   }
 
   void run(FunctionRef<void()> body) {
-    struct Installed {
-      explicit Installed(Tracer& t) : tracer(t) { tracer.install(); }
-      ~Installed() { tracer.remove(); }
-      Tracer& tracer;
-    };
     const Transaction::Scope scope(&transaction_);
-    const Installed installed(tracer_);
+    const Installed<Tracer&> installed(tracer_);
     body();
   }
 
