@@ -1,4 +1,4 @@
-// Steps of optimizers in Functions change Variables where they lie, and nobody can tell.
+// Steps of optimizers and scatters in Functions change Variables where they lie, and nobody can tell.
 #include <gtest/gtest.h>
 
 #include "tests/support.h"
@@ -125,6 +125,96 @@ TEST(FunctionUpdate, IsPartOfABlock) {
     throw std::runtime_error("stop");
   }), std::runtime_error);
   EXPECT_EQ(floats(net.w), w);
+}
+
+// --- scatters ---
+
+struct Table {
+  Variable rows{reshape(arange(0.f, 400'000.f, 1.f), {100'000, 4})};
+};
+
+const float* row(const Variable& v, std::int64_t i) { return v.value().data<float>() + 4 * i; }
+
+TEST(FunctionUpdate, ScattersChangeTheNamedRowsWhereTheyLie) {
+  Table table, eager;
+  Function f = [&](Tensor at, Tensor x) {
+    const Tensor seen = gather(table.rows, {5, 99'999, 5});
+    table.rows.scatter_update(at, x + 1.f);
+    return seen;
+  };
+  const Tensor at{5, 99'999, 5}, x = reshape(arange(0.f, 12.f, 1.f), {3, 4});
+  f(at, x);
+  const void* const place = address(table.rows);
+  EXPECT_EQ(floats(f(at, x * 2.f)), floats(gather(eager.rows.scatter_update(at, x + 1.f), at))) << "what it reads is what was there";
+  EXPECT_EQ(address(table.rows), place);
+  eager.rows.scatter_update(at, x * 2.f + 1.f);
+  EXPECT_EQ(floats(table.rows), floats(eager.rows));
+  const std::uint64_t version = table.rows.version();
+  EXPECT_TEXT(IndexError, f({5, 100'000, 5}, x),
+              "tensor_scatter_nd_update: indices[1,0] is 100000; axis 0 of x f32[100000,4] takes indices from 0 to 99999.");
+  EXPECT_EQ(table.rows.version(), version);
+  EXPECT_EQ(floats(table.rows), floats(eager.rows));
+  const Tensor held = table.rows.value();
+  f(at, x);
+  EXPECT_EQ(held.data<float>()[20], 17.f) << "what somebody holds stays as it is";
+  EXPECT_EQ(row(table.rows, 5)[0], 9.f);
+}
+
+TEST(FunctionUpdate, ScattersOfUnknownLengthAreChecked) {
+  Table table;
+  Function f = [&](Tensor at, Tensor keep, Tensor x) { table.rows.scatter_add(boolean_mask(at, keep), x); };
+  const Tensor at{1, 2, 3}, ones_of_two = ones({2, 4});
+  f(at, {true, false, true}, ones_of_two);
+  const void* const place = address(table.rows);
+  f(at, {true, false, true}, ones_of_two);
+  EXPECT_EQ(address(table.rows), place);
+  EXPECT_EQ(row(table.rows, 1)[0], 6.f);
+  EXPECT_EQ(row(table.rows, 2)[0], 8.f);
+  EXPECT_THROW(f(at, {true, true, true}, ones_of_two), ShapeError);
+  EXPECT_THROW(f({1, 2, -3}, {true, false, true}, ones_of_two), IndexError);
+  EXPECT_EQ(row(table.rows, 1)[0], 6.f);
+}
+
+// One reads what the other changes.
+TEST(FunctionUpdate, ScattersReadWhatWasThere) {
+  Variable a{zeros({4096, 4})}, b{ones({4096, 4})};
+  Function f = [&](Tensor all) {
+    const Tensor before = a.value();
+    a.scatter_add(all, b.value());
+    b.scatter_sub(all, before);
+  };
+  const Tensor all = arange(0, 4096, 1);
+  for (int i = 0; i < 3; ++i) f(all);  // (0, 1) -> (1, 1) -> (2, 0) -> (2, -2)
+  EXPECT_EQ(floats(a), std::vector<float>(4 * 4096, 2));
+  EXPECT_EQ(floats(b), std::vector<float>(4 * 4096, -2));
+  Function own = [&](Tensor some) { a.scatter_add(some, a.value()); };
+  own(all);
+  own(all);
+  EXPECT_EQ(floats(a), std::vector<float>(4 * 4096, 8));
+  Function twice = [&](Tensor some, Tensor x) { a.scatter_add(some, x).scatter_mul(some, x).scatter_add(some, x); };
+  twice({7}, fill({1, 4}, 2.f));
+  EXPECT_EQ(row(a, 7)[3], 22.f);
+  EXPECT_EQ(row(a, 8)[3], 8.f);
+}
+
+TEST(FunctionUpdate, SparseStepsLeaveTheOtherRowsAlone) {
+  Table table, eager;
+  Adagrad adagrad{{.learning_rate = 0.5f}}, reference{{.learning_rate = 0.5f}};
+  const auto step = [](Adagrad& optimizer, Table& t, const Tensor& at) {
+    GradientTape tape;
+    optimizer.apply(tape.gradient(sum(square(gather(t.rows, at))), t), t);
+  };
+  Function f = [&](Tensor at) { step(adagrad, table, at); };
+  const Tensor at{3, 70'000, 3};
+  f(at);
+  step(reference, eager, at);
+  const void* const place = address(table.rows);
+  f(at);
+  step(reference, eager, at);
+  EXPECT_EQ(address(table.rows), place);
+  EXPECT_EQ(floats(table.rows), floats(eager.rows));
+  EXPECT_NE(row(table.rows, 3)[0], 12.f);
+  EXPECT_EQ(row(table.rows, 4)[0], 16.f);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ void run_kernel(const Call& call, const Specs& specs, Tensors& outputs) {
     for (const Tensor& input : call.inputs) halves = halves || is_half(input.dtype());
   if (!halves) {
     if (!call.op.is(kValueShape))
-      for (const Spec& spec : specs) outputs.push_back(make_tensor(spec));
+      for (const Spec& spec : specs) outputs.push_back(call.op.is(kChanges) && is_dying(call.inputs[0]) ? call.inputs[0] : make_tensor(spec));
     KernelCall kernel{args, call.inputs, outputs, specs};
     return call.op.kernel(kernel);
   }
@@ -89,10 +89,10 @@ void run_kernel(const Call& call, const Specs& specs, Tensors& outputs) {
 void run_update(const Call& call, const Specs& specs, Tensors& outputs) {
   PreparedUpdate update(call, specs);
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const Tensor& old = update.list(call)[i];
+    const Tensor& old = update.changed(call)[i];
     outputs.push_back(is_dying(old) ? old : make_tensor(specs[i]));
   }
-  for (std::size_t i = 0; i < specs.size(); ++i) update.place(i, mutable_data(update.list(call)[i]), mutable_data(outputs[i]));
+  for (std::size_t i = 0; i < specs.size(); ++i) update.place(i, mutable_data(update.changed(call)[i]), mutable_data(outputs[i]));
   update.run();
 }
 

@@ -176,6 +176,7 @@ enum Traits : std::uint32_t {
   kTellsBlocks = 1 << 8,  // the kernel tells KernelCall::done of its result part by part; not for 16-bit floats
   kMakesInput = 1 << 9,   // the kernel asks KernelCall::make for its first input, if there is one; not for 16-bit floats
   kSkipsUnread = 1 << 7,  // the kernel makes room where there is none yet, and leaves out results that nobody reads
+  kChanges = 1 << 10,     // the result is the first input but for a few places: where both lie in the same memory, the kernel touches only those, and throws nothing
 };
 constexpr Traits operator|(Traits a, Traits b) { return static_cast<Traits>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
 

@@ -28,19 +28,35 @@ struct UpdatePlace {
   void* to = nullptr;
 };
 
-/// A call of an update row that has been checked. Holds what it only reads, not what it writes anew.
+/// Whether calls of a row on values of this dtype can be prepared: update rows, and kernels that change a few places.
+inline bool can_prepare(const Op& op, DType dtype) {
+  return op.update != nullptr || (op.is(kChanges) && (op.is(kMoves) || !is_half(dtype)));
+}
+/// The first of the inputs whose places the results can take: input first_changed + i for result i.
+inline std::size_t first_changed(const Op& op) { return op.update != nullptr ? op.inputs.size() - 1 : 0; }
+
+/// A call of an update row, or of a kernel that changes a few places, of which nothing can fail any more. Holds what it only reads, not what it
+/// writes anew.
 class PreparedUpdate {
  public:
+  /// REQUIRES: can_prepare; the call has been checked and validated.
   PreparedUpdate(const Call& call, const Specs& specs);
-  static std::span<Tensor> list(const Call& call) { return call.inputs.subspan(call.op.inputs.size() - 1); }
+  static std::span<Tensor> changed(const Call& call) { return call.inputs.subspan(first_changed(call.op)); }
 
-  std::size_t outputs() const { return outputs_; }
-  /// Element i of the list is read at `from`; its new value goes to `to`, which may be `from`. REQUIRES: i < outputs().
+  /// The old value of result i is read at `from`; the new one goes to `to`, which may be `from`.
   void place(std::size_t i, const void* from, void* to);
-  /// REQUIRES: everything has been placed. Throws nothing, needs no memory.
+  /// REQUIRES: all results have been placed. Throws nothing, needs no memory.
   void run() noexcept;
 
  private:
+  void prepare_lanes(const Call& call, const Specs& specs);
+  // Of a kernel.
+  const Op* op_ = nullptr;
+  std::vector<Attr> attrs_;
+  Location at_;
+  Specs specs_;
+  Tensors inputs_, results_;  // the first of each has no memory of its own: it is where it was placed
+  // Of an update row.
   UpdateLanes lanes_;
   std::size_t count_, outputs_;  // tensors in a stream, elements of the list that are written anew
   DType dtype_;

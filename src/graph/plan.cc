@@ -125,7 +125,12 @@ void Plan::group_nodes() {
   const std::vector<std::uint32_t> uses = count_uses(graph_);
   for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
     const GraphNode& node = graph_.nodes[n];
-    if (ways_[n] == Way::kView || ways_[n] == Way::kLate) continue;
+    if (ways_[n] == Way::kView || (ways_[n] == Way::kLate && !node.op->is(kChanges))) continue;
+    if (ways_[n] == Way::kLate) {
+      steps_.push_back({.nodes = {}, .checks = true});
+      place(n, static_cast<std::uint32_t>(steps_.size()), read_outside);
+      continue;
+    }
     if (const std::uint32_t group = folds_from(n, uses); group != kBefore) {
       place(n, group, read_outside);
       continue;
@@ -218,9 +223,14 @@ void Plan::find_outputs() {
   }
 }
 
+std::size_t Plan::steps() const {
+  return static_cast<std::size_t>(std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return !step.checks; }));
+}
+
 std::vector<StepNote> Plan::describe() const {
   std::vector<StepNote> notes;
   for (const Step& step : steps_) {
+    if (step.checks) continue;
     StepNote note{step.nodes, {}, {}};
     for (const std::uint32_t n : step.nodes)
       for (ValueId id = graph_.nodes[n].first; id < graph_.nodes[n].first + graph_.nodes[n].count; ++id)

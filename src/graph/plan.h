@@ -7,8 +7,8 @@
 // Values whose shape is known only when they are there (of `unique`, of a loop that ends when it likes) are made by each call as it goes;
 // what reads or makes them runs as an eager call between the planned steps.
 //
-// Steps of optimizers whose results are only written to the Variables that they read wait until the call publishes: then they change the values
-// where they lie.
+// Steps of optimizers, and scatters, whose results are only written to the Variables that they read wait until the call publishes: then they change
+// the values where they lie.
 //
 // Every step runs the very kernel that the eager call would have run, so the bits are the same.
 #pragma once
@@ -57,7 +57,7 @@ class Plan {
 
   const Spec& output_spec(std::size_t i) const { return values_[graph_.outputs[i]].spec; }
   std::vector<StepNote> describe() const;
-  std::size_t steps() const { return steps_.size(); }
+  std::size_t steps() const;
   std::size_t arena_bytes() const { return arena_; }
   /// The most that lies in the arena at a time: no order of places could do with less.
   std::size_t live_bytes() const { return most_alive_; }
@@ -104,6 +104,7 @@ class Plan {
     std::vector<std::uint32_t> nodes;  // one, or a pointwise group, perhaps with a call before or behind it
     std::int32_t pointwise = -1;
     bool joined = false;  // there is such a call
+    bool checks = false;  // it only looks at what a late step will need, in its turn: of two errors the first is that of the call
   };
   struct Joined;
   struct Late {
@@ -133,7 +134,9 @@ class Plan {
   void execute(const Step& step, Frame& frame) const;
   void bind(std::span<Tensor> inputs, Frame& frame) const;
   Tensors outputs_of(std::span<Tensor> inputs, Frame& frame) const;
-  std::vector<PreparedUpdate> prepare_late(Frame& frame) const;
+  std::vector<PreparedUpdate> prepare_late(std::span<const Tensor> inputs, Frame& frame) const;
+  SmallVector<Tensor, 6> read_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const;
+  void check_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const;
   std::uint32_t ready_at(const GraphNode& node) const;
   void run_pointwise(const Pointwise& step, Frame& frame) const;
   struct GroupOperands;

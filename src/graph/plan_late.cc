@@ -12,10 +12,13 @@ bool is_input(const Graph& graph, ValueId id) {
   return graph.values[id].kind == GraphValue::Kind::kInput;
 }
 
-// Where the results of an update go, if all of them replace what it reads of them and nobody else wants them; otherwise nothing. What it
-// reads besides must be the call's own: an input may go, or be what another update changes, before the call publishes.
+// Where the results of a call go, if it can be prepared, all of them replace what it reads of them and nobody else wants them; otherwise
+// nothing. What an update row reads besides must be the call's own: an input may go, or be what another update changes, before the call
+// publishes. (A prepared kernel holds its inputs. Nobody changes what it holds.)
 std::vector<std::size_t> replaced_outputs(const Graph& graph, const GraphNode& node, OldValues old_values, const std::vector<std::uint32_t>& uses) {
+  if (!can_prepare(*node.op, graph.values[node.first].spec.dtype)) return {};
   std::vector<std::size_t> places;
+  const std::size_t changed = first_changed(*node.op);
   const std::size_t first = graph.outputs.size() - old_values.size();
   for (std::uint32_t i = 0; i < node.count; ++i) {
     if (uses[node.first + i] != 1) return {};
@@ -23,11 +26,12 @@ std::vector<std::size_t> replaced_outputs(const Graph& graph, const GraphNode& n
     if (at == graph.outputs.end()) return {};
     const auto position = static_cast<std::size_t>(at - graph.outputs.begin());
     const std::int32_t old = old_values[position - first];
-    if (old < 0 || graph.inputs[static_cast<std::size_t>(old)] != node.inputs[node.op->inputs.size() - 1 + i]) return {};
+    if (old < 0 || graph.inputs[static_cast<std::size_t>(old)] != node.inputs[changed + i]) return {};
     places.push_back(position);
   }
-  for (std::size_t i = node.op->inputs.size() - 1 + node.count; i < node.inputs.size(); ++i)
-    if (is_input(graph, node.inputs[i])) return {};
+  if (node.op->update != nullptr)
+    for (std::size_t i = changed + node.count; i < node.inputs.size(); ++i)
+      if (is_input(graph, node.inputs[i])) return {};
   return places;
 }
 
@@ -37,7 +41,7 @@ bool Plan::can_wait(const Graph& graph, OldValues old_values) {
   if (old_values.empty()) return false;
   const std::vector<std::uint32_t> uses = count_uses(graph);
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const GraphNode& node) {
-    return node.op->update != nullptr && !replaced_outputs(graph, node, old_values, uses).empty();
+    return !replaced_outputs(graph, node, old_values, uses).empty();
   });
 }
 
@@ -45,8 +49,10 @@ void Plan::find_late(OldValues old_values) {
   if (old_values.empty()) return;
   const std::vector<std::uint32_t> uses = count_uses(graph_);
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-    if (graph_.nodes[n].op->update == nullptr || ways_[n] != Way::kCall) continue;
-    std::vector<std::size_t> places = replaced_outputs(graph_, graph_.nodes[n], old_values, uses);
+    const GraphNode& node = graph_.nodes[n];
+    // A kernel may read what is known only when it is there: what it changes is known.
+    if (ways_[n] != Way::kCall && !(ways_[n] == Way::kDynamic && node.op->is(kChanges) && values_[node.first].spec.shape.known())) continue;
+    std::vector<std::size_t> places = replaced_outputs(graph_, node, old_values, uses);
     if (places.empty()) continue;
     ways_[n] = Way::kLate;
     late_.push_back({static_cast<std::uint32_t>(n), std::move(places)});

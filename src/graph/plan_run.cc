@@ -163,8 +163,7 @@ void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
     const Call call{op, inputs, node.attrs, node.at};
     PreparedUpdate update(call, specs);
-    const std::size_t listed = op.inputs.size() - 1;
-    for (std::uint32_t i = 0; i < node.count; ++i) update.place(i, frame.data[node.inputs[listed + i]], frame.data[node.first + i]);
+    for (std::uint32_t i = 0; i < node.count; ++i) update.place(i, frame.data[node.inputs[first_changed(op) + i]], frame.data[node.first + i]);
     return update.run();
   }
   // As an eager call; what it makes goes to its place. Kernels on 16-bit floats are such, pointwise rows that look at data first, and calls
@@ -192,7 +191,6 @@ void Plan::execute(const Step& step, Frame& frame) const {
 }
 
 namespace {
-
 // Notes when something begins and how long it takes.
 class Stopwatch {
  public:
@@ -252,18 +250,38 @@ Tensors Plan::outputs_of(std::span<Tensor> inputs, Frame& frame) const {
   return outputs;
 }
 
+// What a late call reads. A kernel holds its inputs, so that they stay as they are; of values that only this call knows, the frame's.
+SmallVector<Tensor, 6> Plan::read_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const {
+  SmallVector<Tensor, 6> read;
+  for (ValueId id : node.inputs) {
+    const Value& root = values_[values_[id].root];
+    if (node.op->update != nullptr || read.empty() || root.place != Place::kInput) read.push_back(frame.values[id]);
+    else read.push_back(values_[id].root == id ? inputs[root.at] : make_view(inputs[root.at], values_[id].spec.shape));
+  }
+  return read;
+}
+
+void Plan::check_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const {
+  SmallVector<Tensor, 6> read = read_late(node, inputs, frame);
+  const Call call{*node.op, read, node.attrs, node.at};
+  try {
+    validate(call, check(call));
+  } catch (...) {
+    rethrow_in_name_of(*node.op, node.at);
+  }
+}
+
 // What only publishing is missing from. Nothing of it can fail afterwards.
-std::vector<PreparedUpdate> Plan::prepare_late(Frame& frame) const {
+std::vector<PreparedUpdate> Plan::prepare_late(std::span<const Tensor> inputs, Frame& frame) const {
   std::vector<PreparedUpdate> updates;
   updates.reserve(late_.size());
   for (const Late& late : late_) {
     const GraphNode& node = graph_.nodes[late.node];
-    SmallVector<Tensor, 6> inputs;
+    SmallVector<Tensor, 6> read = read_late(node, inputs, frame);
     Specs specs;
-    for (ValueId id : node.inputs) inputs.push_back(frame.values[id]);
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
     try {
-      updates.emplace_back(Call{*node.op, inputs, node.attrs, node.at}, specs);
+      updates.emplace_back(Call{*node.op, read, node.attrs, node.at}, specs);
     } catch (...) {
       rethrow_in_name_of(*node.op, node.at);
     }
@@ -276,10 +294,13 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
   const Lease lease(*this);
   Frame& frame = *lease;
   bind(inputs, frame);
-  for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) watch.time([&] { execute(step, frame); });
+  for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) {
+    if (step.checks) check_late(graph_.nodes[step.nodes[0]], inputs, frame);
+    else watch.time([&] { execute(step, frame); });
+  }
   if (late_.empty() && publish == nullptr) return outputs_of(inputs, frame);
 
-  std::vector<PreparedUpdate> updates = prepare_late(frame);
+  std::vector<PreparedUpdate> updates = prepare_late(inputs, frame);
   Tensors outputs = outputs_of(inputs, frame);
   const std::size_t first = outputs.size() - replacing_;
   const auto write = [&](std::span<const UpdatePlace> places) {
@@ -303,7 +324,7 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
   std::vector<UpdatePlace> places(replacing_);
   for (const Late& late : late_) {
     const GraphNode& node = graph_.nodes[late.node];
-    const ValueId* const old = node.inputs.begin() + node.op->inputs.size() - 1;
+    const ValueId* const old = node.inputs.begin() + first_changed(*node.op);
     for (std::size_t i = 0; i < late.outputs.size(); ++i) {
       Tensor& fresh = outputs[late.outputs[i]];
       fresh = make_tensor(values_[node.first + i].spec);

@@ -120,10 +120,10 @@ void clear_output(KernelCall& call) {
   std::memset(call.out<char>(), 0, static_cast<std::size_t>(call.outputs[0].size()) * size_of(call.out_dtype()));
 }
 
-// tensor_scatter_nd_*: a copy of x into which the updates go, in their order.
+// tensor_scatter_nd_*: x with the updates, in their order.
 template <class Combine>
 void scatter_into_x(KernelCall& call, const Combine& combine) {
-  std::memcpy(call.out<char>(), call.in<char>(0), static_cast<std::size_t>(call.inputs[0].size()) * size_of(call.dtype(0)));
+  start_from_first(call);
   scatter_tuples(call, 1, 2, 0, combine);
 }
 
@@ -420,6 +420,7 @@ std::vector<Op> gather() {
        .kernel = [](KernelCall& call) { scatter_into_x(call, kAdd); },
        .grad = [](const Backward& b) -> Grads { return {b.dy(), Grad(), dy_of_updates(b)}; },
        .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
+       .traits = kChanges,
        .samples = {{{f32({5, 2}), i32({3, 1}).range(0, 4), f32({3, 2})}}, {{f32({2, 3}), i32({4, 2}).range(0, 1), f32({4})}}}},
 
       {.name = "tensor_scatter_nd_sub",
@@ -432,6 +433,7 @@ std::vector<Op> gather() {
        .kernel = [](KernelCall& call) { scatter_into_x(call, [](auto a, auto b) { return lane_sub(a, b); }); },
        .grad = [](const Backward& b) -> Grads { return {b.dy(), Grad(), -dy_of_updates(b)}; },
        .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
+       .traits = kChanges,
        .samples = {{{f32({5, 2}), i32({3, 1}).range(0, 4), f32({3, 2})}}, {{f32({2, 3}), i32({4, 2}).range(0, 1), f32({4})}}}},
 
       {.name = "tensor_scatter_nd_update",
@@ -442,7 +444,7 @@ std::vector<Op> gather() {
        .infer = infer_scatter_into_x,
        .validate = validate_scatter_into_x,
        .kernel = [](KernelCall& call) {
-         std::memcpy(call.out<char>(), call.in<char>(0), static_cast<std::size_t>(call.inputs[0].size()) * size_of(call.dtype(0)));
+         start_from_first(call);
          if (call.inputs[2].size() == 0) return;
          const TupleRows plan = tuple_rows(call, 1, call.shape(0), 0);
          kernels::scatter_rows(call.in<char>(2), plan.tuples, plan.rows, plan.width * static_cast<std::int64_t>(size_of(call.dtype(0))), call.out<char>(), kTakeLast);
@@ -455,7 +457,7 @@ std::vector<Op> gather() {
          return {tensor_scatter_nd_update(b.dy(), indices, zero), Grad(), where(stays, dy_of_updates(b), zero)};
        },
        .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
-       .traits = kMoves,
+       .traits = kMoves | kChanges,
        .samples = {{{f32({5, 2}), i32({4, 1}).exactly({1, 4, 1, 0}), f32({4, 2})}}, {{f32({2, 3}), i32({3, 2}).range(0, 1), f32({3})}}}},
 
       {.name = "scatter_nd_last",
@@ -487,6 +489,7 @@ std::vector<Op> gather() {
        .kernel = [](KernelCall& call) { scatter_into_x(call, kLarger); },
        .grad = grad_of_extreme,
        .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
+       .traits = kChanges,
        .samples = {{{f32({5, 2}).distinct(), i32({4, 1}).exactly({1, 4, 1, 0}), f32({4, 2}).distinct()}}, {{f32({2, 3}).distinct(), i32({3, 2}).range(0, 1), f32({3}).distinct()}}}},
 
       {.name = "tensor_scatter_nd_min",
@@ -499,6 +502,7 @@ std::vector<Op> gather() {
        .kernel = [](KernelCall& call) { scatter_into_x(call, kSmaller); },
        .grad = grad_of_extreme,
        .batch = [](const Batch& b) -> Tensors { return batch_tuples(b, 1); },
+       .traits = kChanges,
        .samples = {{{f32({5, 2}).distinct(), i32({4, 1}).exactly({1, 4, 1, 0}), f32({4, 2}).distinct()}}, {{f32({2, 3}).distinct(), i32({3, 2}).range(0, 1), f32({3}).distinct()}}}},
 
       {.name = "boolean_mask",

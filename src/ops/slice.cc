@@ -18,10 +18,12 @@ using kernels::Pieces;
 
 // --- strided_slice ---
 
+using Axes = SmallVector<std::int64_t, kMaxRank>;  // needs no memory: a kernel that changes a few places must not fail
+
 // What strided_slice reads of each axis of its input, and the shape that gives.
 struct Cut {
-  Ints start, step, count;  // one for each axis of the input; of unknown sizes the count is unknown
-  Ints result;
+  Axes start, step, count;  // one for each axis of the input; of unknown sizes the count is unknown
+  Axes result;
 };
 
 void cut_position(const Infer& in, std::int64_t size, std::int64_t given, Cut& cut) {
@@ -100,16 +102,43 @@ Cut cut_of(const Infer& in, const Shape& x, std::size_t input) {
 // The elements a Cut names inside `whole`, against the same ones side by side.
 struct CutBox {
   std::int64_t offset = 0;
-  Ints whole, dense;  // strides
+  Axes whole, dense;  // strides
 
-  CutBox(const Cut& cut, const Shape& shape) : whole(dense_strides(shape)), dense(cut.count.size(), 1) {
-    for (std::size_t a = cut.count.size(); a-- > 0;) {
+  CutBox(const Cut& cut, const Shape& shape) : whole(cut.count.size(), 1), dense(cut.count.size(), 1) {
+    std::int64_t stride = 1;
+    for (std::size_t a = cut.count.size(); a-- > 0; stride *= shape[static_cast<int>(a)]) {
       if (a + 1 < cut.count.size()) dense[a] = dense[a + 1] * cut.count[a + 1];
-      offset += cut.start[a] * whole[a];
-      whole[a] = cut.count[a] > 1 ? whole[a] * cut.step[a] : 0;  // with one element the step may be anything
+      offset += cut.start[a] * stride;
+      whole[a] = cut.count[a] > 1 ? stride * cut.step[a] : 0;  // with one element the step may be anything
     }
   }
 };
+
+Shape slice_shape(const Infer& in, const Shape& x, std::size_t input) {
+  const Cut cut = cut_of(in, x, input);
+  return shape_of(in, Ints(cut.result.begin(), cut.result.end()));
+}
+
+// Input `part` must be what the row cuts of input `whole`.
+void require_slice(const Infer& in, std::size_t part, std::size_t whole) {
+  const auto require = [&](const Shape& x) {
+    const Shape expected = slice_shape(in, x, whole);
+    if (!infer::compatible(in.shape(part), expected))
+      in.shape_error(in.named(part) + " must be " + expected.str() + ", the shape of the slice of " + in.named(whole) + ".");
+  };
+  // What is wrong whatever the sizes are comes first, as it does where they are not known.
+  if (in.integer("shrink_axis_mask") != 0) require(Shape(Ints(static_cast<std::size_t>(in.rank(whole)), kUnknown)));
+  require(in.shape(whole));
+}
+
+// Writes `from`, the elements side by side, where strided_slice reads them in the result.
+void put_slice(KernelCall& call, std::size_t from, std::size_t like) {
+  const std::size_t size = size_of(call.dtype());
+  const Cut cut = cut_of(checked(call), call.shape(like), like);
+  const CutBox box(cut, call.shape(like));
+  kernels::copy_box(call.in<void>(from), box.dense.data(), call.out<char>() + box.offset * static_cast<std::int64_t>(size), box.whole.data(),
+                    cut.count.data(), call.shape(like).rank(), size);
+}
 
 std::vector<AttrDef> slice_attrs() {
   const auto mask = [](const char* name) { return attr::integer(name, 0).at_least(0); };
@@ -260,7 +289,7 @@ std::vector<Op> slice() {
        .inputs = {"x"},
        .attrs = slice_attrs(),
        .dtypes = kAnything,
-       .infer = [](const Infer& in) -> Specs { return {{in.dtype(0), shape_of(in, cut_of(in, in.shape(0), 0).result)}}; },
+       .infer = [](const Infer& in) -> Specs { return {{in.dtype(0), slice_shape(in, in.shape(0), 0)}}; },
        .kernel = [](KernelCall& call) {
          const Cut cut = cut_of(checked(call), call.shape(0), 0);
          const CutBox box(cut, call.shape(0));
@@ -284,21 +313,14 @@ std::vector<Op> slice() {
        .attrs = slice_attrs(),
        .dtypes = kAnything,
        .infer = [](const Infer& in) -> Specs {
-         const Shape expected = shape_of(in, cut_of(in, in.shape(1), 1).result);
-         if (!infer::compatible(in.shape(0), expected)) in.shape_error(in.named(0) + " must be " + expected.str() +
-             ", the shape of the slice of " + in.named(1) + ".");
+         require_slice(in, 0, 1);
          return infer::like_second(in);
        },
        .kernel = [](KernelCall& call) {
-         const std::size_t size = size_of(call.dtype());
          const std::int64_t total = call.out_shape().num_elements();
          if (total == 0) return;
-         std::memset(call.out<void>(), 0, static_cast<std::size_t>(total) * size);
-         const Cut cut = cut_of(checked(call), call.shape(1), 1);
-         const CutBox box(cut, call.shape(1));
-         kernels::copy_box(call.in<void>(0), box.dense.data(), call.out<char>() + box.offset * static_cast<std::int64_t>(size),
-             box.whole.data(), cut.count.data(),
-                           call.shape(1).rank(), size);
+         std::memset(call.out<void>(), 0, static_cast<std::size_t>(total) * size_of(call.dtype()));
+         put_slice(call, 0, 1);
        },
        .grad = [](const Backward& b) -> Grads { return {strided_slice(b.dy(), b.ints("begin"), b.ints("end"),
            slice_options<StridedSliceOptions>(b))}; },
@@ -306,6 +328,30 @@ std::vector<Op> slice() {
        .traits = kMoves,
        .samples = {{{f32({2, 2, 2}), f32({2, 3, 4})}, {{"begin", Ints{0, 2, 3}}, {"end", Ints{2, 0, 0}}, {"strides", Ints{1, -1, -2}}}},
                    {{f32({3, 1}), i32({2, 3})}, {{"begin", Ints{1, 0, 0}}, {"end", Ints{0, 0, 0}}, {"ellipsis_mask", kTwo}, {"new_axis_mask", std::int64_t{4}}, {"shrink_axis_mask", kOne}}}}},
+
+      {.name = "strided_slice_update",
+       .doc = "x with value where strided_slice of the same attributes reads.",
+       .inputs = {"x", "value"},
+       .attrs = slice_attrs(),
+       .dtypes = kAnything,
+       .infer = [](const Infer& in) -> Specs {
+         require_slice(in, 1, 0);
+         return infer::same(in);
+       },
+       .kernel = [](KernelCall& call) {
+         start_from_first(call);
+         if (call.inputs[1].size() > 0) put_slice(call, 1, 0);
+       },
+       .grad = [](const Backward& b) -> Grads {
+         const Ints &begin = b.ints("begin"), &end = b.ints("end");
+         return {strided_slice_update(b.dy(), zeros_like(b.x(1)), begin, end, slice_options<StridedSliceUpdateOptions>(b)),
+                 strided_slice(b.dy(), begin, end, slice_options<StridedSliceOptions>(b))};
+       },
+       .batch = batch_slice,
+       .traits = kMoves | kChanges,
+       .samples = {{{f32({2, 3, 4}), f32({2, 2, 2})}, {{"begin", Ints{0, 2, 3}}, {"end", Ints{2, 0, 0}}, {"strides", Ints{1, -1, -2}}}},
+                   {{f32({2, 3}), f32({3, 1})}, {{"begin", Ints{1, 0, 0}}, {"end", Ints{0, 0, 0}}, {"ellipsis_mask", kTwo}, {"new_axis_mask", std::int64_t{4}}, {"shrink_axis_mask", kOne}}},
+                   {{f32({3, 2}), f32({0, 2})}, {{"begin", Ints{1}}, {"end", Ints{1}}}}}},
 
       {.name = "slice",
        .doc = "The box of the given size that starts at begin; a size of -1 reaches to the end of its axis.",

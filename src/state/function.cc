@@ -207,7 +207,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
   const std::vector<SlotRef>&reads = variables.empty() ? trace.read_slots : own_reads, &writes = variables.empty() ? trace.written_slots : own_writes;
 
   // One Variable, alone: no list of turns, no snapshot of many.
-  if (writes.size() == 1 && (reads.empty() || (reads.size() == 1 && reads[0] == writes[0])) && Transaction::current() == nullptr && top == nullptr) {
+  if (writes.size() == 1 && !trace.runner.publishes() && (reads.empty() || (reads.size() == 1 && reads[0] == writes[0])) && Transaction::current() == nullptr && top == nullptr) {
     Tensors outputs;
     update(writes[0], [&](Tensor old) {
       if (!reads.empty()) inputs.back() = std::move(old);

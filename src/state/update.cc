@@ -9,7 +9,8 @@
 namespace weft::inline v0 {
 namespace {
 
-// Prepares update rows on the values of a transaction instead of running them. Their results, until then, are the values themselves.
+// Prepares update rows and scatters on the values of a transaction instead of running them. Their results, until then, are the values
+// themselves.
 class Deferring final : public Interpreter {
  public:
   explicit Deferring(std::span<const Tensor> values) : is_target_(values.size()) {
@@ -19,14 +20,15 @@ class Deferring final : public Interpreter {
   ~Deferring() override { remove(); }
 
   void apply(Call call, Tensors& outputs) override {
-    if (call.op.update == nullptr) return delegate(call, outputs);
+    if (call.inputs.empty() || !can_prepare(call.op, call.inputs[0].dtype())) return delegate(call, outputs);
     const Specs specs = check(call);
     std::vector<std::size_t> targets;
     if (!find_targets(call, specs.size(), targets)) return delegate(call, outputs);
+    validate(call, specs);
     deferred_.push_back({PreparedUpdate(call, specs), std::move(targets)});
     for (std::size_t i = 0; i < specs.size(); ++i) {
       is_target_[deferred_.back().targets[i]] = true;
-      outputs.push_back(PreparedUpdate::list(call)[i]);
+      outputs.push_back(PreparedUpdate::changed(call)[i]);
     }
   }
 
@@ -52,7 +54,7 @@ class Deferring final : public Interpreter {
   bool find_targets(const Call& call, std::size_t written, std::vector<std::size_t>& targets) const {
     std::size_t at = 0;  // lists tend to be in the order of the values
     for (std::size_t i = 0; i < written; ++i) {
-      const Node* const node = PreparedUpdate::list(call)[i].node();
+      const Node* const node = PreparedUpdate::changed(call)[i].node();
       std::size_t tried = 0;
       for (; tried < values_.size() && values_[at] != node; ++tried) at = (at + 1) % values_.size();
       if (tried == values_.size() || is_target_[at]) return false;

@@ -2,6 +2,7 @@
 #include "ops/indexing.h"
 #include "state/transaction.h"
 #include <weft/ops.h>
+#include <weft/update.h>
 
 namespace weft::inline v0 {
 namespace {
@@ -46,14 +47,19 @@ Tensor repeated(Tensor x, const Shape& shape, Location at) {
 
 // --- slices ---
 
-Tensor with_slice(const Tensor& whole, Tensor x, std::span<const Index> index, Location at) {
+Tensor with_slice(Tensor whole, Tensor x, std::span<const Index> index, Location at) {
   const IndexLists lists = index_lists(index);
   const StridedSliceOptions& o = lists.options;
-  const StridedSliceGradOptions same{.strides = o.strides, .begin_mask = o.begin_mask, .end_mask = o.end_mask,
-                                     .ellipsis_mask = o.ellipsis_mask, .new_axis_mask = o.new_axis_mask,
-                                     .shrink_axis_mask = o.shrink_axis_mask};
-  const Tensor named = strided_slice_grad(fill(x.shape(), true), whole, lists.begin, lists.end, same, at);
-  return where(named, strided_slice_grad(std::move(x), whole, lists.begin, lists.end, same, at), whole, at);
+  return strided_slice_update(std::move(whole), std::move(x), lists.begin, lists.end,
+                              {.strides = o.strides, .begin_mask = o.begin_mask, .end_mask = o.end_mask, .ellipsis_mask = o.ellipsis_mask,
+                               .new_axis_mask = o.new_axis_mask, .shrink_axis_mask = o.shrink_axis_mask}, at);
+}
+
+// Writes what f makes of the value. Alone, and unless somebody holds the value, places of it change where they lie.
+template <class F>
+void change_places(Variable& variable, const char* by, Location at, const F& f) {
+  if (Interpreter::top() != nullptr) return update(variable.slot(), f, at, by);
+  update_together({&variable, 1}, [&](std::span<Tensor> values) { values[0] = f(std::move(values[0])); }, {.by = by, .in_place = true}, at);
 }
 
 // --- rows ---
@@ -97,7 +103,7 @@ Tensor VariableSlice::value(Location at) const { return whole_.index(index_, at.
 Variable& VariableSlice::change(const char* by, Tensor x, Location at, Tensor (*op)(Tensor, Tensor, Location)) {
   const SlotRef& slot = of_->slot();
   whole_ = Tensor();  // a handle less, so that the memory may be used again
-  update(slot, [&](Tensor whole) {
+  change_places(*of_, by, at, [&](Tensor whole) {
     return in_name_of(*slot, by, at, [&] {
       const Tensor old = whole.index(index_, at);
       Tensor fresh = repeated(of_dtype(x, old), old.shape(), at);
@@ -109,9 +115,9 @@ Variable& VariableSlice::change(const char* by, Tensor x, Location at, Tensor (*
         throw ShapeError("", sentence, at);
       }
       if (op != nullptr) fresh = op(old, std::move(fresh), at);
-      return with_slice(whole, std::move(fresh), index_, at);
+      return with_slice(std::move(whole), std::move(fresh), index_, at);
     });
-  }, at, by);
+  });
   return *of_;
 }
 
@@ -132,7 +138,7 @@ Variable& VariableSlice::assign_sub(std::initializer_list<Nested> x, Location at
 
 Variable& Variable::scatter(const char* by, Tensor indices, Tensor updates, Location at, bool rows,
                             Tensor (*op)(Tensor, Tensor, Tensor, Location)) {
-  update(slot(), [&](Tensor whole) {
+  change_places(*this, by, at, [&](Tensor whole) {
     return in_name_of(*slot_, by, at, [&] {
       if (!indices.defined() || !updates.defined())
         throw ValueError("", "indices or updates is an empty Tensor handle; assign a value to it first.", at);
@@ -144,9 +150,9 @@ Variable& Variable::scatter(const char* by, Tensor indices, Tensor updates, Loca
         const Shape outer(indices.shape().sizes().first(static_cast<std::size_t>(indices.rank() - 1)));
         fresh = repeated(std::move(fresh), updates_shape(outer, whole.shape(), static_cast<int>(depth)), at);
       }
-      return op(whole, indices, std::move(fresh), at);
+      return op(std::move(whole), indices, std::move(fresh), at);
     });
-  }, at, by);
+  });
   return *this;
 }
 

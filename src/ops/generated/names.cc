@@ -147,6 +147,7 @@ const char* const kGeneratedNames[] = {
     "batch_to_space",
     "strided_slice",
     "strided_slice_grad",
+    "strided_slice_update",
     "slice",
     "pad",
     "pad_grad",
@@ -283,6 +284,6 @@ const char* const kGeneratedNames[] = {
     "ftrl_update",
     "lion_update",
     nullptr};
-const std::size_t kGeneratedCount = 278;
+const std::size_t kGeneratedCount = 279;
 
 }  // namespace weft::inline v0
