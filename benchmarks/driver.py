@@ -21,6 +21,7 @@ import os
 import subprocess
 import sys
 
+import compiling
 import install_peers
 import report
 import sizes
@@ -49,7 +50,7 @@ def arguments():
     if options.list:
         for case in CASES:
             print(f"{case.id:4}  {case.name}")
-        print("T19   sizes on disk and in memory")
+        print("T19   sizes on disk and in memory, and what compiling takes")
         sys.exit()
     unknown = [id for id in options.ids if id not in IDS]
     if unknown:
@@ -78,7 +79,8 @@ def print_row(row, peers):
         print(f"{row['id']:4} {row['case']:56} not measured: {row['failed']}")
         return
     if row["ours_ns"] is None:
-        print(f"{row['id']:4} {row['case']:56} {row['ours_bytes']:>12} {'':>12} {'':>8} {'':>8}", end="")
+        seconds = f"{row['ours_seconds']:.2f} s" if "ours_seconds" in row else ""
+        print(f"{row['id']:4} {row['case']:56} {row['ours_bytes']:>12} {seconds:>12} {'':>8} {'':>8}", end="")
     else:
         print(f"{row['id']:4} {row['case']:56} {row['ours_ns']:12.1f} {row['limit_ns']:12.1f} {100 * row['of_limit']:7.1f}%", end="")
         print(f" {100 * row['of_triad']:7.1f}%" if "of_triad" in row else f" {'':8}", end="")
@@ -140,7 +142,8 @@ def run(options):
             if options.json:
                 write_json(options.json, rows)
         if "T19" in chosen:
-            for row in (sizes.on_disk(f"{BUILD}/libweft.so", peers), *sizes.in_memory(ours[0], peers)):
+            libtorch = install_peers.LIBTORCH_HEADERS if any(peer.name == "LibTorch" for peer in peers) else None
+            for row in (sizes.on_disk(f"{BUILD}/libweft.so", peers), *sizes.in_memory(ours[0], peers), *compiling.rows(ROOT, libtorch)):
                 rows.append({**row, "tree": tree})
                 print_row(rows[-1], peers)
             if options.json:
@@ -152,10 +155,11 @@ def run(options):
 
 
 def with_earlier(rows, path):
-    """The rows of this run in the places of those they repeat."""
+    """The rows of this run in the places of those they repeat, and behind them what is new."""
     fresh = {(row["id"], row["case"]): row for row in rows}
     with open(path) as file:
-        return [fresh.get((row["id"], row["case"]), row) for row in json.load(file)]
+        earlier = json.load(file)
+    return [fresh.pop((row["id"], row["case"]), row) for row in earlier] + list(fresh.values())
 
 
 def main():

@@ -16,6 +16,7 @@ from contestant import Contestant, Declined
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft", "peers")
 # PyTorch's own index has a build without CUDA, some gigabytes smaller than PyPI's; where it cannot be reached, PyPI's does as well.
+LIBTORCH_HEADERS = ["-I/usr/include/torch/csrc/api/include"]
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -121,7 +122,7 @@ def peers(logs, threads):
 
     def libtorch(log):
         library = "/usr/lib/x86_64-linux-gnu"
-        flags = ["-I/usr/include/torch/csrc/api/include", "-ltorch", "-ltorch_cpu", "-lc10"]
+        flags = [*LIBTORCH_HEADERS, "-ltorch", "-ltorch_cpu", "-lc10"]
         # Without OpenBLAS it would multiply with the reference library, fifty times slower: that would be no comparison.
         needed = ["/usr/include/torch/csrc/api/include/torch/torch.h", f"{library}/openblas-openmp/libblas.so.3"]
         return ([program("libtorch", log, flags, needed)],

@@ -187,7 +187,7 @@ def losses(rows):
 
 def sizes(rows):
     """A table for each thing that was measured in bytes."""
-    found = [row for row in rows if row.get("ours_bytes")]
+    found = [row for row in rows if row.get("ours_bytes") and "ours_seconds" not in row]
     if not found:
         return
     names = list(dict.fromkeys(name for row in found for name in row["peers"]))
@@ -199,6 +199,21 @@ def sizes(rows):
         cells = [row["peers"].get(name) for name in names]
         compared = (f"{megabytes(c['bytes'])} ({c['ratio']:.3g})" if c else "" for c in cells)
         yield line(row["id"], row["case"], megabytes(row["ours_bytes"]), *compared)
+
+
+def compiling(rows):
+    found = [row for row in rows if "ours_seconds" in row]
+    if not found:
+        return
+    names = list(dict.fromkeys(name for row in found for name in row["peers"]))
+    yield "\n## Compiling\n"
+    yield "Seconds of processor time of `g++ -std=c++20 -O2 -c`, and the most memory it held; in brackets ours / theirs.\n"
+    yield line("", "What", "Ours", *names)
+    yield "|" + "---|" * (3 + len(names))
+    for row in found:
+        cells = [row["peers"].get(name) for name in names]
+        compared = (f"{c['seconds']:.3g} s ({c['ratio']:.3g}), {megabytes(c['bytes'])}" if c else "" for c in cells)
+        yield line(row["id"], row["case"].removeprefix("compiling "), f"{row['ours_seconds']:.3g} s, {megabytes(row['ours_bytes'])}", *compared)
 
 
 def doubts(rows):
@@ -241,6 +256,6 @@ def write(root, rows, peers, isa, quick):
                 out.write(plot.ratios([row for row in of_group if row["peers"]], names))
             lines.append(f"![Ours / theirs, {group}]({file})\n")
         lines += group_table(of_group, present)
-    lines += [*targets.table(rows), *passes(timed), *sizes(rows), *losses(timed), *doubts(timed)]
+    lines += [*targets.table(rows), *passes(timed), *sizes(rows), *compiling(rows), *losses(timed), *doubts(timed)]
     with open(f"{root}/docs/benchmarks.md", "w") as out:
         out.write("\n".join(lines) + "\n")
