@@ -250,7 +250,8 @@ class WEFT_API Optimizer {
   std::unique_ptr<Book> book_;
 };
 
-/// The built-in optimizers. REQUIRES: one of the options structs above.
+/// The built-in optimizers. REQUIRES: one of the options structs above. An option of which the rule makes nothing, such as a momentum of 2
+/// or a negative epsilon, is a ValueError that names it, and what it may be.
 template <class Options>
 class WEFT_API BuiltIn final : public Optimizer {
  public:

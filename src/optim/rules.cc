@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "optim/limits.h"
 #include <weft/operators.h>
 #include <weft/ops.h>
 #include <weft/optim.h>
+#include <weft/print.h>
 
 namespace weft::inline v0 {
 namespace {
@@ -20,13 +22,22 @@ struct Defaults {
   static Tensor first(const Options&, std::size_t, const Tensor& x, const std::string&) { return zeros_like(x); }
 };
 
-// A rule is `name`, `slots` and either `step` (of a row) or `update` (of one Variable).
+// Of means of gradients and their squares that are divided by how much of them there is: with a beta of 1 that would stay nothing.
+template <class Options>
+Limits moments(const Options& o) {
+  return {{"beta_1", o.beta_1, Limit::kUnitWithoutOne},
+          {"beta_2", o.beta_2, Limit::kUnitWithoutOne},
+          {"epsilon", o.epsilon, Limit::kNotNegative}};
+}
+
+// A rule is `name`, `limits`, `slots` and either `step` (of a row) or `update` (of one Variable).
 template <class Options>
 struct Rule;
 
 template <>
 struct Rule<SGDOptions> : Defaults<SGDOptions> {
   static constexpr const char* name = "SGD";
+  static Limits limits(const SGDOptions& o) { return {{"momentum", o.momentum, Limit::kUnit}}; }
   static Names slots(const SGDOptions& o) { return o.momentum != 0 ? Names{"momentum"} : Names{}; }
   static bool zero_changes_nothing(const SGDOptions& o) { return o.momentum == 0; }
   static std::vector<Tensor> step(const SGDOptions& o, const Moment& now, std::vector<Tensor> lists, double decay, bool sizes) {
@@ -37,6 +48,7 @@ struct Rule<SGDOptions> : Defaults<SGDOptions> {
 
 template <class Options>
 struct AdamRule : Defaults<Options> {
+  static Limits limits(const Options& o) { return moments(o); }
   static Names slots(const Options& o) { return o.amsgrad ? Names{"momentum", "velocity", "velocity_hat"} : Names{"momentum", "velocity"}; }
   static std::vector<Tensor> step(const Options& o, const Moment& now, std::vector<Tensor> lists, double decay, bool sizes) {
     return adam_update(
@@ -56,6 +68,9 @@ struct Rule<AdamWOptions> : AdamRule<AdamWOptions> {
 template <>
 struct Rule<AdamaxOptions> : Defaults<AdamaxOptions> {
   static constexpr const char* name = "Adamax";
+  static Limits limits(const AdamaxOptions& o) {
+    return {{"beta_1", o.beta_1, Limit::kUnitWithoutOne}, {"beta_2", o.beta_2, Limit::kUnit}, {"epsilon", o.epsilon, Limit::kNotNegative}};
+  }
   static Names slots(const AdamaxOptions&) { return {"momentum", "norm"}; }
   static Tensor size(const Tensor& g) { return abs(g); }
   static std::vector<Tensor> step(const AdamaxOptions& o, const Moment& now, std::vector<Tensor> lists, double decay, bool sizes) {
@@ -67,6 +82,9 @@ struct Rule<AdamaxOptions> : Defaults<AdamaxOptions> {
 template <>
 struct Rule<NadamOptions> : Defaults<NadamOptions> {
   static constexpr const char* name = "Nadam";
+  static Limits limits(const NadamOptions& o) {
+    return {{"beta_1", o.beta_1, Limit::kUnit}, {"beta_2", o.beta_2, Limit::kUnitWithoutOne}, {"epsilon", o.epsilon, Limit::kNotNegative}};
+  }
   static Names slots(const NadamOptions&) { return {"momentum", "velocity"}; }
   static std::vector<Tensor> step(const NadamOptions& o, const Moment& now, std::vector<Tensor> lists, double decay, bool sizes) {
     return nadam_update(now.learning_rate, now.iterations, std::move(lists),
@@ -77,6 +95,9 @@ struct Rule<NadamOptions> : Defaults<NadamOptions> {
 template <>
 struct Rule<AdagradOptions> : Defaults<AdagradOptions> {
   static constexpr const char* name = "Adagrad";
+  static Limits limits(const AdagradOptions& o) {
+    return {{"initial_accumulator_value", o.initial_accumulator_value, Limit::kNotNegative}, {"epsilon", o.epsilon, Limit::kNotNegative}};
+  }
   static Names slots(const AdagradOptions&) { return {"accumulator"}; }
   static bool zero_changes_nothing(const AdagradOptions&) { return true; }
   static Tensor first(const AdagradOptions& o, std::size_t, const Tensor& x, const std::string&) {
@@ -90,6 +111,7 @@ struct Rule<AdagradOptions> : Defaults<AdagradOptions> {
 template <>
 struct Rule<AdadeltaOptions> : Defaults<AdadeltaOptions> {
   static constexpr const char* name = "Adadelta";
+  static Limits limits(const AdadeltaOptions& o) { return {{"rho", o.rho, Limit::kUnit}, {"epsilon", o.epsilon, Limit::kNotNegative}}; }
   static Names slots(const AdadeltaOptions&) { return {"accumulated_grad", "accumulated_delta_var"}; }
   static std::vector<Tensor> step(const AdadeltaOptions& o, const Moment& now, std::vector<Tensor> lists, double decay, bool sizes) {
     return adadelta_update(now.learning_rate, std::move(lists),
@@ -100,6 +122,9 @@ struct Rule<AdadeltaOptions> : Defaults<AdadeltaOptions> {
 template <>
 struct Rule<RMSpropOptions> : Defaults<RMSpropOptions> {
   static constexpr const char* name = "RMSprop";
+  static Limits limits(const RMSpropOptions& o) {
+    return {{"rho", o.rho, Limit::kUnit}, {"momentum", o.momentum, Limit::kUnit}, {"epsilon", o.epsilon, Limit::kNotNegative}};
+  }
   static Names slots(const RMSpropOptions& o) {
     Names names{"velocity"};
     if (o.momentum > 0) names.push_back("momentum");
@@ -116,6 +141,14 @@ struct Rule<RMSpropOptions> : Defaults<RMSpropOptions> {
 template <>
 struct Rule<FtrlOptions> : Defaults<FtrlOptions> {
   static constexpr const char* name = "Ftrl";
+  static Limits limits(const FtrlOptions& o) {
+    return {{"learning_rate_power", o.learning_rate_power, Limit::kNotPositive},
+            {"initial_accumulator_value", o.initial_accumulator_value, Limit::kNotNegative},
+            {"l1_regularization_strength", o.l1_regularization_strength, Limit::kNotNegative},
+            {"l2_regularization_strength", o.l2_regularization_strength, Limit::kNotNegative},
+            {"l2_shrinkage_regularization_strength", o.l2_shrinkage_regularization_strength, Limit::kNotNegative},
+            {"beta", o.beta, Limit::kNotNegative}};
+  }
   static Names slots(const FtrlOptions&) { return {"accumulator", "linear"}; }
   static Tensor first(const FtrlOptions& o, std::size_t i, const Tensor& x, const std::string&) {
     return i == 0 ? zeros_like(x) + o.initial_accumulator_value : zeros_like(x);
@@ -135,6 +168,7 @@ struct Rule<FtrlOptions> : Defaults<FtrlOptions> {
 template <>
 struct Rule<LionOptions> : Defaults<LionOptions> {
   static constexpr const char* name = "Lion";
+  static Limits limits(const LionOptions& o) { return {{"beta_1", o.beta_1, Limit::kUnitWithoutZero}, {"beta_2", o.beta_2, Limit::kUnit}}; }
   static Names slots(const LionOptions&) { return {"momentum"}; }
   static std::vector<Tensor> step(const LionOptions& o, const Moment& now, std::vector<Tensor> lists, double decay, bool sizes) {
     return lion_update(now.learning_rate, std::move(lists),
@@ -152,6 +186,7 @@ Tensor filled(double beta, const Tensor& t) { return 1 - pow(Tensor(beta, t.dtyp
 template <>
 struct Rule<LambOptions> : Defaults<LambOptions> {
   static constexpr const char* name = "Lamb";
+  static Limits limits(const LambOptions& o) { return moments(o); }
   static Names slots(const LambOptions&) { return {"momentum", "velocity"}; }
   static Tensor update(const LambOptions& o, const Tensor& x, const Tensor& g, std::span<Tensor> s, const Moment& now) {
     const Tensor t = now.step_like(x);
@@ -167,6 +202,12 @@ struct Rule<LambOptions> : Defaults<LambOptions> {
 template <>
 struct Rule<AdafactorOptions> : Defaults<AdafactorOptions> {
   static constexpr const char* name = "Adafactor";
+  static Limits limits(const AdafactorOptions& o) {
+    return {{"beta_2_decay", o.beta_2_decay, Limit::kNotPositive},
+            {"epsilon_1", o.epsilon_1, Limit::kNotNegative},
+            {"epsilon_2", o.epsilon_2, Limit::kNotNegative},
+            {"clip_threshold", o.clip_threshold, Limit::kPositive}};
+  }
   static Names slots(const AdafactorOptions&) { return {"rows", "columns", "velocity"}; }
   // Matrices keep means of rows and of columns, others the whole.
   static Tensor first(const AdafactorOptions&, std::size_t i, const Tensor& x, const std::string&) {
@@ -193,6 +234,15 @@ struct Rule<AdafactorOptions> : Defaults<AdafactorOptions> {
 template <>
 struct Rule<MuonOptions> : Defaults<MuonOptions> {
   static constexpr const char* name = "Muon";
+  static Limits limits(const MuonOptions& o) {
+    return {{"momentum", o.momentum, Limit::kUnit},
+            {"ns_steps", static_cast<double>(o.ns_steps), Limit::kCount},
+            {"rms_rate", o.rms_rate, Limit::kNotNegative},
+            {"adam_lr_ratio", o.adam_lr_ratio, Limit::kNotNegative},
+            {"adam_beta_1", o.adam_beta_1, Limit::kUnitWithoutOne},
+            {"adam_beta_2", o.adam_beta_2, Limit::kUnitWithoutOne},
+            {"epsilon", o.epsilon, Limit::kNotNegative}};
+  }
   static Names slots(const MuonOptions&) { return {"momentum", "velocity"}; }
   // Only what takes steps of Adam needs a velocity.
   static Tensor first(const MuonOptions& o, std::size_t i, const Tensor& x, const std::string& key) {
@@ -231,6 +281,12 @@ struct Rule<MuonOptions> : Defaults<MuonOptions> {
 template <>
 struct Rule<ScheduleFreeAdamWOptions> : Defaults<ScheduleFreeAdamWOptions> {
   static constexpr const char* name = "ScheduleFreeAdamW";
+  static Limits limits(const ScheduleFreeAdamWOptions& o) {
+    return {{"beta_1", o.beta_1, Limit::kUnitWithoutZero},
+            {"beta_2", o.beta_2, Limit::kUnitWithoutOne},
+            {"epsilon", o.epsilon, Limit::kNotNegative},
+            {"warmup_steps", static_cast<double>(o.warmup_steps), Limit::kCount}};
+  }
   static Names slots(const ScheduleFreeAdamWOptions&) { return {"momentum", "velocity"}; }
   static Tensor first(const ScheduleFreeAdamWOptions&, std::size_t i, const Tensor& x, const std::string&) {
     return i == 0 ? x : zeros_like(x);
@@ -269,7 +325,10 @@ concept HasRow = requires { &Rule<Options>::step; };
 
 template <class Options>
 BuiltIn<Options>::BuiltIn(Options options, Location at)
-    : Optimizer(Rule<Options>::name, common_options(options), Rule<Options>::slots(options), at), own_(std::move(options)) {}
+    : Optimizer(Rule<Options>::name, common_options(options), Rule<Options>::slots(options), at), own_(std::move(options)) {
+  for (const Limit& limit : Rule<Options>::limits(own_))
+    if (!limit.holds()) throw ValueError(Rule<Options>::name, format("{} is {}; give {}.", limit.option, limit.value, limit.rule()), at);
+}
 
 template <class Options>
 BuiltIn<Options>::~BuiltIn() = default;
