@@ -42,6 +42,7 @@ struct Index {
   constexpr Index(All, Location here = Location::here()) : what(What::kAll), where(here) {}
   constexpr Index(Ellipsis, Location here = Location::here()) : what(What::kEllipsis), where(here) {}
   constexpr Index(NewAxis, Location here = Location::here()) : what(What::kNewAxis), where(here) {}
+  constexpr Index(const Index& same, Location) : Index(same) {}  ///< x(0, i) with an Index i, which knows its line
 };
 
 }  // namespace weft::inline v0

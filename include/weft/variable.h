@@ -180,7 +180,8 @@ class WEFT_API Variable {
   bool same_slot(const Variable& other) const;
   std::string str() const;  ///< name, dtype, shape and value
 
-  explicit Variable(std::shared_ptr<Slot> slot) : slot_(std::move(slot)) {}  ///< for Weft's own layers: another handle
+  template <std::same_as<std::shared_ptr<Slot>> S>  // exactly: {0, 1} is a list of numbers, no pointer and its deleter
+  explicit Variable(S slot) : slot_(std::move(slot)) {}  ///< for Weft's own layers: another handle
   const std::shared_ptr<Slot>& slot() const;  ///< for Weft's own layers. Throws StateError after a move from this handle
 
  private:

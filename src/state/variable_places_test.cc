@@ -39,6 +39,24 @@ TEST(Variable, ScattersRows) {
   EXPECT_STREQ(v.history().back().by, "scatter_mul");
 }
 
+// An Index that was made before, in any place.
+TEST(Variable, IndexExpressionsTakeNamedPositions) {
+  const Index last = -1, rows = range(1, none);
+  const Tensor x({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
+  EXPECT_EQ(x(0, Index(0)).item<float>(), 1);
+  EXPECT_EQ(x(last, last).item<float>(), 6);
+  EXPECT_EQ(floats(x(rows, last)), (Floats{6}));
+  EXPECT_EQ(floats(x(all, last)), (Floats{3, 6}));
+  EXPECT_EQ(x(newaxis, rows, ellipsis, last).shape(), (Shape{1, 1}));
+  Variable v{x};
+  v(0, last).assign(9.f);
+  EXPECT_EQ(floats(v), (Floats{1, 2, 9, 4, 5, 6}));
+  const Variable same = v;
+  EXPECT_EQ(floats(same(all, Index(2))), (Floats{9, 6}));
+  const Index beyond = 3;
+  EXPECT_THROW(x(0, beyond), IndexError);
+}
+
 // SEMANTICS 29
 TEST(Variable, ScalarUpdatesReachWholeRows) {
   Variable v{ones({3, 2})};

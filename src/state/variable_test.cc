@@ -24,6 +24,10 @@ TEST(Variable, TakesDtypeAndShapeFromItsInitialValue) {
   EXPECT_EQ(Variable{true}.spec(), (Spec{bool_, {}}));
   EXPECT_EQ((Variable{{1.f, 2.f}}.spec()), (Spec{f32, {2}}));
   EXPECT_EQ((Variable{{1.f}}.spec()), (Spec{f32, {1}}));
+  EXPECT_EQ((Variable{{0, 1}}.spec()), (Spec{i32, {2}}));  // a 0 is no pointer here
+  EXPECT_EQ((Variable{{0}}.spec()), (Spec{i32, {1}}));
+  EXPECT_EQ((Variable{{{0, 0}, {0, 1}}}.spec()), (Spec{i32, {2, 2}}));
+  EXPECT_EQ((Variable{{0, 1}, {.name = "list", .dtype = f32}}.spec()), (Spec{f32, {2}}));
   EXPECT_EQ((Variable{{{1, 2}, {3, 4}}}.spec()), (Spec{i32, {2, 2}}));
   EXPECT_EQ((Variable{{{1, 2}}}.spec()), (Spec{i32, {1, 2}}));
   EXPECT_EQ(Variable{std::vector<double>{1}}.spec(), (Spec{f64, {1}}));
