@@ -163,6 +163,9 @@ using ValidateFn = void (*)(const KernelCall&);
 using ExpandFn = Tensors (*)(const Expand&);
 using GradFn = Grads (*)(const Backward&);
 using BatchFn = Tensors (*)(const Batch&);
+struct Forward;  // a call whose inputs move, and what becomes of it; the layer that moves them defines both
+struct Moved;
+using JvpFn = Moved (*)(const Forward&);
 
 enum Traits : std::uint32_t {
   kNoTraits = 0,
@@ -217,6 +220,7 @@ struct Op {
   ExpandFn expand = nullptr;
   UpdateBody update = nullptr;            // a rule on lists: output i has the Spec of element i of the list, whose place it takes if nobody will see that again
   GradFn grad = nullptr;                  // an expand row without one is differentiated through its parts
+  JvpFn jvp = nullptr;                    // how the results move; rows without one move as their gradient implies
   BatchFn batch = nullptr;                // tile rows broadcast, expand rows go part by part; other rows without one go call by call
   Traits traits = kNoTraits;
   std::vector<Sample> samples{};

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/infer.h"
-#include "state/regions.h"
 #include "state/slot.h"
 #include <weft/ops.h>
 
@@ -160,7 +159,7 @@ void ForwardRecorder::move_on(const Call& call, std::span<const Tangent> inputs,
   }
   const Tensors tangents = std::move(moved.tangents);
   moved.tangents = {};
-  const JvpFn rule = region_forward(call.op);
+  const JvpFn rule = call.op.jvp;
   if (rule == nullptr || error != nullptr) delegate(call, outputs);
   const Location line = OnBehalf::line(call.at);
   if (error == nullptr) {

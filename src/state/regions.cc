@@ -13,7 +13,7 @@ namespace {
 
 const Region& region_of(const Backward& b) { return *b.region("region"); }
 
-Op region_row(const char* name, const char* doc, InferFn infer, KernelFn kernel, GradFn grad, BatchFn batch) {
+Op region_row(const char* name, const char* doc, InferFn infer, KernelFn kernel, GradFn grad, JvpFn jvp, BatchFn batch) {
   Op row{.name = name, .doc = doc};
   row.inputs = {"xs:any..."};
   row.attrs = {attr::region("region")};
@@ -21,6 +21,7 @@ Op region_row(const char* name, const char* doc, InferFn infer, KernelFn kernel,
   row.infer = infer;
   row.kernel = kernel;
   row.grad = grad;
+  row.jvp = jvp;
   row.batch = batch;
   row.traits = kValueShape | kMoves | kSkipsUnread;
   return row;
@@ -184,7 +185,7 @@ Grads loop_gradient(const Backward& b) {
 }  // namespace
 
 const Op& call_row() {
-  static const Op& row = *new Op(region_row("call", "Runs a graph.", infer_call, run_call, call_gradient, batch_call));
+  static const Op& row = *new Op(region_row("call", "Runs a graph.", infer_call, run_call, call_gradient, move_call, batch_call));
   return row;
 }
 
@@ -202,7 +203,7 @@ const Op& switch_row(std::string_view name) {
   static const std::vector<Op>& rows = *new std::vector<Op>([] {
     std::vector<Op> made;
     for (const char* each : {"cond", "switch_case"})
-      made.push_back(region_row(each, "Runs the graph that the first input names.", infer_switch, run_switch, switch_gradient, batch_switch));
+      made.push_back(region_row(each, "Runs the graph that the first input names.", infer_switch, run_switch, switch_gradient, move_switch, batch_switch));
     return made;
   }());
   return row_named(rows, name);
@@ -212,7 +213,7 @@ const Op& loop_row(std::string_view name) {
   static const std::vector<Op>& rows = *new std::vector<Op>([] {
     std::vector<Op> made;
     for (const char* each : {"while_loop", "scan", "fold", "map"})
-      made.push_back(region_row(each, "Runs a graph again and again.", infer_loop, run_loop, loop_gradient, batch_loop));
+      made.push_back(region_row(each, "Runs a graph again and again.", infer_loop, run_loop, loop_gradient, move_loop, batch_loop));
     return made;
   }());
   return row_named(rows, name);

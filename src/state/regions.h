@@ -11,8 +11,10 @@ const Op& call_row();
 const Op& switch_row(std::string_view name);  // "cond" or "switch_case": errors and pictures show what the program calls
 const Op& loop_row(std::string_view name);    // "while_loop", "scan", "fold" or "map"
 
-/// How one of them moves its results; null for any other row.
-JvpFn region_forward(const Op& row);
+// How they move their results: the same call of graphs that carry tangents along.
+Moved move_call(const Forward& f);
+Moved move_switch(const Forward& f);
+Moved move_loop(const Forward& f);
 
 // Their rules for an extra first axis (core/op.h). A condition that differs along it chooses from both branches, and a loop whose end
 // does goes on while any has not ended.

@@ -22,6 +22,8 @@ void require_no_error(const Derived& way) {
 
 std::size_t index(std::int32_t at) { return static_cast<std::size_t>(at); }
 
+}  // namespace
+
 Moved move_call(const Forward& f) {
   const std::shared_ptr<const Derived> way = derived_forward(*region_of(f).bodies[0], moves_of(f, 0));
   std::vector<Tensor> inputs(f.inputs.begin(), f.inputs.end());
@@ -74,6 +76,8 @@ Moved move_switch(const Forward& f) {
   }
   return moved;
 }
+
+namespace {
 
 // A loop of both. Its inputs are those of the loop, the tangents of each kind behind their kind. A carried value moves if it does in the
 // beginning or after some turn.
@@ -164,10 +168,8 @@ class MovedLoop {
   std::size_t rows_ = 0;  // kinds of rows that a turn makes
 };
 
-Moved move_loop(const Forward& f) { return MovedLoop(f).run(); }
-
 }  // namespace
 
-JvpFn region_forward(const Op& row) { return row.kernel == run_call ? move_call : row.kernel == run_switch ? move_switch : row.kernel == run_loop ? move_loop : nullptr; }
+Moved move_loop(const Forward& f) { return MovedLoop(f).run(); }
 
 }  // namespace weft::inline v0
