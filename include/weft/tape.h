@@ -129,7 +129,8 @@ class WEFT_API GradientTape {
   /// Each element of `target` differentiated by each element of `source`: the target's axes, then the source's. All of them go back at
   /// once, op by op, with one axis more, so the number of calls does not depend on how many there are; results agree with gradients
   /// taken one by one up to rounding. Otherwise as `gradient`: it counts as one answer. Custom gradients are given tensors without
-  /// values, as while tracing. REQUIRES: the sizes of `target` are known (else ShapeError).
+  /// values, as while tracing; cond and while_loop take them, if their parts write no Variables (else TraceError). REQUIRES: the sizes of
+  /// `target` are known (else ShapeError).
   Tensor jacobian(const Tensor& target, const Tensor& source, JacobianOptions options = {}, Location at = Location::here());
   Tensor jacobian(const Tensor& target, const Variable& source, JacobianOptions options = {}, Location at = Location::here());
   std::vector<Tensor> jacobian(const Tensor& target, const Sources& sources, JacobianOptions options = {}, Location at = Location::here());

@@ -38,6 +38,12 @@ Tensors loop_over(const Batch& b, const Specs& specs) {
 
 Batcher::Batcher(std::int64_t size) : size_(size), id_(next_trace()) {}
 
+bool Batcher::stands_for_many(const Tensor& x, const Interpreter* top) {
+  for (; top != nullptr; top = top->below())
+    if (const auto* const batcher = dynamic_cast<const Batcher*>(top); batcher != nullptr && batcher->owns(x)) return true;
+  return false;
+}
+
 Tensor Batcher::symbol(Tensor value, Location at) {
   const Spec& whole = value.spec();
   if (whole.shape.rank() == 0 || (whole.shape[0] != size_ && whole.shape[0] != kUnknown))

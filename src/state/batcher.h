@@ -27,6 +27,8 @@ class Batcher final : public Interpreter {
   /// The symbol for a value with the axis.
   Tensor symbol(Tensor value, Location at);
   bool owns(const Tensor& x) const { return x.node()->symbolic && symbol_of(x).trace == id_; }
+  /// Whether one on the stack from `top` down owns it: the program sees one value, and many are computed.
+  static bool stands_for_many(const Tensor& x, const Interpreter* top);
   /// What a symbol stands for; of any other tensor, itself, once for each place of the axis.
   Tensor value(const Tensor& x) const;
 

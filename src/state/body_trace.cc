@@ -42,11 +42,9 @@ void BodyTracing::run(FunctionRef<void()> part) {
 
 // A symbol of a trace around this one, which is still being made, or of values that are computed together.
 bool BodyTracing::BodyTracer::belongs_around(const Tensor& x) const {
-  for (const Interpreter* each = below(); each != nullptr; each = each->below()) {
+  for (const Interpreter* each = below(); each != nullptr; each = each->below())
     if (const auto* const tracer = dynamic_cast<const Tracer*>(each); tracer != nullptr && tracer->owns(x)) return true;
-    if (const auto* const batcher = dynamic_cast<const Batcher*>(each); batcher != nullptr && batcher->owns(x)) return true;
-  }
-  return false;
+  return Batcher::stands_for_many(x, below());
 }
 
 std::optional<ValueId> BodyTracing::capture(const Tensor& x) {

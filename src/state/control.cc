@@ -5,6 +5,7 @@
 
 #include "base/planted.h"
 #include "graph/region_parts.h"
+#include "state/batcher.h"
 #include "state/body_trace.h"
 #include "state/function_core.h"
 #include "state/regions.h"
@@ -45,6 +46,12 @@ void require_condition(const char* name, const Tensor& x, Location at) {
 }
 
 bool symbolic(const Tensor& x) { return x.node()->symbolic; }
+
+// Where nothing else is traced, a condition on many values at once is; each of them would write something else.
+void require_no_writes(const char* name, const std::vector<BodyTracing::Write>& writes, Location at) {
+  if (writes.empty() || tracing()) return;
+  throw TraceError(name, "a part writes " + writes[0].slot->title() + ", but it is run for many values at once, as a jacobian does; write it outside.", at);
+}
 
 // Whether the branch is to be chosen by each call: a tensor from outside is a value like any other of the program, though it is known
 // while tracing. A number of the program has chosen already.
@@ -97,7 +104,7 @@ bool tracing() {
 }
 
 std::optional<std::int64_t> known_branch(const char* name, const Tensor& which, bool condition, std::size_t branches, Location at) {
-  if (which.defined() && symbolic(which) && !tracing())
+  if (which.defined() && symbolic(which) && !tracing() && !Batcher::stands_for_many(which, Interpreter::top()))
     throw TraceError(name, "the condition or index " + which.spec().str() + " was made while tracing and has no value outside; return it from the traced function.",
                      which.node()->made_at());
   if (condition) {
@@ -132,6 +139,7 @@ void trace_branches(const char* name, Tensor which, const Branch* branches, std:
     for (const BodyTracing::Write& write : part.writes())
       if (std::none_of(writes.begin(), writes.end(), [&](const auto& known) { return known.slot == write.slot; })) writes.push_back(write);
   }
+  require_no_writes(name, writes, at);
   for (std::size_t b = 0; b < count; ++b) {
     for (const BodyTracing::Write& write : writes) outputs[b].push_back(parts[b]->value_of(parts[b]->last_value(write.slot)));
     captures.add(*parts[b]);
@@ -301,6 +309,7 @@ class LoopTracing {
   }
 
   void finish() {
+    if (form_.conditional) require_no_writes(form_.name, writes_, at_);
     std::vector<SlotRef> slots;
     for (const BodyTracing::Write& write : writes_) slots.push_back(write.slot);
     Captures captures(slots);
@@ -359,6 +368,7 @@ void run_loop(LoopProgram& program, LoopForm form, Location at) {
     if (form.conditional) {
       const Tensor go = program.go();
       require_condition(form.name, go, at);
+      if (Batcher::stands_for_many(go, Interpreter::top())) return trace_loop(program, form, at);  // anew: not all end with the same turn
       if (!static_cast<bool>(go)) break;
     }
     const std::int64_t at_row = form.reverse ? turns - 1 - turn : turn;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "core/infer.h"
 #include "state/batcher.h"
 #include "state/recorder.h"
 #include "state/slot.h"
@@ -17,6 +18,10 @@ Spec spec_of(const Source& source) {  // as it is now: a Variable may have decla
   return {source.variable()->dtype(), source.variable()->shape()};
 }
 
+std::string other_batch(const Spec& target, const std::string& source) {
+  return "target is " + target.str() + " and source " + source + "; their first axes are the batch and must agree.";
+}
+
 void require_batch(const Tensor& target, std::span<const Source> sources, Location at) {
   const auto refuse = [&](const std::string& what) { throw ShapeError("batch_jacobian", what, at); };
   if (target.rank() < 2) refuse("target is " + target.spec().str() + "; it needs a batch axis and at least one more, or ask for a jacobian.");
@@ -25,8 +30,22 @@ void require_batch(const Tensor& target, std::span<const Source> sources, Locati
     if (spec.shape.rank() < 2) refuse("source " + title_of(source) + " needs a batch axis and at least one more; ask for a jacobian.");
     const std::int64_t a = target.shape()[0], b = spec.shape[0];
     if (a != kUnknown && b != kUnknown && a != b)
-      refuse("target is " + target.spec().str() + " and source " + title_of(source) + "; their first axes are the batch and must agree.");
+      refuse(other_batch(target.spec(), title_of(source)));
   }
+}
+
+// What cannot be compared yet is compared when it is known: a call of this row does that, and gives the target.
+const Op& same_batch_row() {
+  constexpr InferFn compare = [](const Infer& in) -> Specs {
+    if (!infer::compatible(in.shape(0)[0], in.shape(1)[0])) in.shape_error(other_batch(in.spec(0), in.spec(1).str()));
+    return {in.spec(0)};
+  };
+  static const Op& row = *new Op{.name = "batch_jacobian",
+                                 .doc = "The target, if its first size is the source's.",
+                                 .inputs = {"target:any", "source:any"},
+                                 .infer = compare,
+                                 .traits = kView | kMayFail | kNoGradient};
+  return row;
 }
 
 // How many elements differ between entries of a batch; without a batch, all.
@@ -64,6 +83,20 @@ Tensor seeds_of(const Tensor& target, const Tensor& rows, bool batch) {
 
 }  // namespace
 
+void TapeRecorder::compare_batches_later(const Question& question) const {
+  const auto compare = [&](const Tensor& source) {
+    const Tensor& target = question.targets[0];
+    if (target.shape()[0] != kUnknown && source.shape()[0] != kUnknown) return;
+    Tensor both[] = {target, source};
+    apply_one(same_batch_row(), both, {}, question.at);
+  };
+  for (const Source& source : question.sources) {
+    if (source.tensor() != nullptr) compare(*source.tensor());
+    else if (const std::int32_t at = slots_by_id_.find(source.variable()->slot()->id + 1); at != kUnknownId)
+      for (const Read& read : slots_[static_cast<std::size_t>(at)].reads) compare(read.value);
+  }
+}
+
 std::vector<Grad> TapeRecorder::rows_of_jacobians(const Question& question, const Tensor& seeds) const {
   Batcher batcher(seeds.shape()[0]);
   batcher.install();
@@ -92,6 +125,7 @@ std::vector<Grad> TapeRecorder::jacobians(const Tensor& target, std::span<const 
   const std::int64_t count = count_of(name, target, axes, at), most = how.chunk == 0 ? count : how.chunk;
   return answer_once([&] {
     const OnBehalf line(at);
+    if (batch) compare_batches_later(question);
     std::vector<Grad> result;
     std::vector<std::vector<Tensor>> parts(sources.size());
     if (count == 0) {  // whether there is a way is still asked
@@ -129,40 +163,58 @@ std::vector<Grad> TapeRecorder::jacobians(const Tensor& target, std::span<const 
 
 namespace {
 
-std::vector<Tensor> tensors_of(const std::vector<Grad>& grads) {
-  std::vector<Tensor> result;
-  for (const Grad& grad : grads) result.push_back(grad.present() ? grad.dense() : Tensor());
-  return result;
+// What f returns. Whatever finds no memory in a line of Weft finds none for the rows; only the gradient of an op names that and its line.
+template <class F>
+auto with_rows(bool batch, const JacobianOptions& options, Location at, const F& f) {
+  try {
+    return f();
+  } catch (const OutOfMemoryError& error) {
+    if (error.location().line != 0 && !is_own_line(error.location())) throw;
+  } catch (const std::bad_alloc&) {
+  }
+  const bool one = options.chunk == 1;
+  throw OutOfMemoryError(batch ? "batch_jacobian" : "jacobian",
+                         one ? "there is no memory for a row; use smaller shapes."
+                             : "there is no memory for the rows of so many elements of the target at once; give a smaller chunk.", at);
+}
+
+std::vector<Tensor> ask(TapeRecorder& tape, const Tensor& target, std::span<const Source> sources, const JacobianOptions& options, bool batch,
+                        Location at) {
+  return with_rows(batch, options, at, [&] {
+    std::vector<Tensor> result;
+    for (const Grad& grad : tape.jacobians(target, sources, options, batch, at)) result.push_back(grad.present() ? grad.dense() : Tensor());
+    return result;
+  });
+}
+
+Tensor ask(TapeRecorder& tape, const Tensor& target, const Source& source, const JacobianOptions& options, bool batch, Location at) {
+  return ask(tape, target, std::span(&source, 1), options, batch, at)[0];
 }
 
 }  // namespace
 
 std::vector<Tensor> GradientTape::jacobian(const Tensor& target, const Sources& sources, JacobianOptions options, Location at) {
-  return detail::with_memory("jacobian", at, [&] { return tensors_of(recorder_->jacobians(target, sources.list(), options, false, at)); });
+  return ask(*recorder_, target, sources.list(), options, false, at);
 }
-
 Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, JacobianOptions options, Location at) {
-  return detail::with_memory("jacobian", at, [&] { return jacobian(target, Sources{source}, options, at)[0]; });
+  return ask(*recorder_, target, Source(source), options, false, at);
 }
-
 Tensor GradientTape::jacobian(const Tensor& target, const Variable& source, JacobianOptions options, Location at) {
-  return detail::with_memory("jacobian", at, [&] { return jacobian(target, Sources{source}, options, at)[0]; });
+  return ask(*recorder_, target, Source(source), options, false, at);
 }
 
 std::vector<Tensor> GradientTape::batch_jacobian(const Tensor& target, const Sources& sources, JacobianOptions options, Location at) {
-  return detail::with_memory("batch_jacobian", at, [&] { return tensors_of(recorder_->jacobians(target, sources.list(), options, true, at)); });
+  return ask(*recorder_, target, sources.list(), options, true, at);
 }
-
 Tensor GradientTape::batch_jacobian(const Tensor& target, const Tensor& source, JacobianOptions options, Location at) {
-  return detail::with_memory("batch_jacobian", at, [&] { return batch_jacobian(target, Sources{source}, options, at)[0]; });
+  return ask(*recorder_, target, Source(source), options, true, at);
 }
-
 Tensor GradientTape::batch_jacobian(const Tensor& target, const Variable& source, JacobianOptions options, Location at) {
-  return detail::with_memory("batch_jacobian", at, [&] { return batch_jacobian(target, Sources{source}, options, at)[0]; });
+  return ask(*recorder_, target, Source(source), options, true, at);
 }
 
 Gradients GradientTape::jacobian_of_variables(const Tensor& target, const NamedVariables& variables, JacobianOptions options, bool batch, Location at) {
-  return detail::with_memory(batch ? "batch_jacobian" : "jacobian", at, [&] {
+  return with_rows(batch, options, at, [&] {
     const std::vector<Source> sources(variables.values().begin(), variables.values().end());
     return variables.with(recorder_->jacobians(target, sources, options, batch, at, true));
   });

@@ -94,6 +94,7 @@ class TapeRecorder final : public Follower {
       throw;
     }
   }
+  void compare_batches_later(const Question& question) const;
   std::vector<Grad> rows_of_jacobians(const Question& question, const Tensor& seeds) const;
   SmallVector<std::int32_t, 1> ids_of(const Source& source) const;
   std::vector<bool> reachable_from(std::span<const std::int32_t> sources) const;
