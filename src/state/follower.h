@@ -14,7 +14,10 @@ using GradientFn =
 
 class Follower : public Interpreter {
  public:
-  virtual bool recording() const = 0;
+  /// Errors call it by the noun; `over` says of one that is no longer installed why, and what to do.
+  Follower(const char* noun, const char* over) : noun_(noun), over_(over) {}
+
+  virtual bool recording() const { return !stopped && installed(); }
   virtual bool follows(const Tensor& x) const = 0;
   /// Whether a read of the Variable, which has this slot, would be followed from there on, and not to where the value came from.
   virtual bool watches(std::uint64_t slot, bool trainable) const = 0;
@@ -23,6 +26,16 @@ class Follower : public Interpreter {
   /// Takes note that `outputs` were made from `inputs`, one of which it follows, and that `gradient` is the way back.
   virtual void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                              std::shared_ptr<const GradientFn> gradient) = 0;
+
+  // What owners ask for: each throws StateError if it is not the moment, or not the thread.
+  void require_own_thread(const char* what, Location at) const;
+  void stop(Location at);
+  void resume(Location at);
+
+  bool stopped = false;  // by its owner: it neither records nor watches
+
+ private:
+  const char *noun_, *over_;
 };
 
 }  // namespace weft::inline v0

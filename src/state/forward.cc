@@ -92,18 +92,7 @@ Gradients ForwardAccumulator::jvp(const Gradients& ys, JvpOptions options, Locat
 }
 
 bool ForwardAccumulator::recording() const { return recorder_->recording(); }
-
-void ForwardAccumulator::stop(Location at) {
-  recorder_->require_own_thread("stop", at);
-  if (!recording()) throw StateError("stop", "this accumulator does not record; resume it first.", at);
-  recorder_->stopped = true;
-}
-
-void ForwardAccumulator::resume(Location at) {
-  recorder_->require_own_thread("resume", at);
-  if (recording()) throw StateError("resume", "this accumulator records already; stop it first.", at);
-  if (!recorder_->installed()) throw StateError("resume", "the thread of this accumulator has ended; make a new one.", at);
-  recorder_->stopped = false;
-}
+void ForwardAccumulator::stop(Location at) { recorder_->stop(at); }
+void ForwardAccumulator::resume(Location at) { recorder_->resume(at); }
 
 }  // namespace weft::inline v0

@@ -76,11 +76,6 @@ void ForwardRecorder::sweep() noexcept {
 
 // --- what moves first ---
 
-void ForwardRecorder::require_own_thread(const char* what, Location at) const {
-  if (installed() && !installed_here())
-    throw StateError(what, "this accumulator belongs to another thread, which still records on it; use it there.", at);
-}
-
 void ForwardRecorder::move(const Source& primal, const Tensor& tangent, Location at) {
   constexpr const char* kName = "ForwardAccumulator";
   const Variable* const variable = primal.variable();

@@ -28,6 +28,8 @@ struct Tangent {
 /// the last look that another one is due. So the dead take at most as much room as the living, and a little.
 class ForwardRecorder final : public Follower {
  public:
+  ForwardRecorder() : Follower("accumulator", "the thread of this accumulator has ended; make a new one.") {}
+
   void apply(Call call, Tensors& outputs) override;
   Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) override;
   void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -39,14 +41,10 @@ class ForwardRecorder final : public Follower {
   Tensor jvp(const Tensor& y, Unconnected mode, Location at);
   /// What is known; REQUIRES: x is defined.
   const Tangent& tangent_of(const Tensor& x) const;
-  void require_own_thread(const char* what, Location at) const;
 
-  bool recording() const override { return !stopped && installed(); }
   bool follows(const Tensor& x) const override;
   bool watches(std::uint64_t, bool) const override { return recording(); }  // what was assigned has no way back for anybody
   bool goes_forward() const override { return true; }
-
-  bool stopped = false;  // by its owner: nothing moves
 
  private:
   struct Entry {

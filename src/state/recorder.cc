@@ -6,11 +6,6 @@
 
 namespace weft::inline v0 {
 
-void TapeRecorder::require_own_thread(const char* what, Location at) const {
-  if (installed() && !installed_here())
-    throw StateError(what, "this tape belongs to another thread, which still records on it; use it there.", at);
-}
-
 void TapeRecorder::watch(const Tensor& x, Location at) {
   require_own_thread("watch", at);
   if (!x.defined()) throw ValueError("watch", "x is an empty Tensor handle; assign a value to it first.", at);

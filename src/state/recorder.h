@@ -10,7 +10,8 @@ namespace weft::inline v0 {
 
 class TapeRecorder final : public Follower {
  public:
-  explicit TapeRecorder(TapeOptions options) : settings(options) {}
+  explicit TapeRecorder(TapeOptions options)
+      : Follower("tape", "this tape has answered, or its thread has ended; reset it to record anew."), settings(options) {}
 
   void apply(Call call, Tensors& outputs) override;
   Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) override;
@@ -23,12 +24,11 @@ class TapeRecorder final : public Follower {
   /// The target's elements (if `batch`, those of one entry), each differentiated by each of the source's: many reverse passes at once.
   std::vector<Grad> jacobians(const Tensor& target, std::span<const Source> sources, const JacobianOptions& options, bool batch, Location at,
                               bool tree = false);
-  void require_own_thread(const char* what, Location at) const;
 
   /// The same of Tensors, for those who have made sure that all fits together: without a look, and the tape stays as it is. Absent: unconnected.
   std::vector<Grad> pull_back(const std::vector<Tensor>& targets, const std::vector<Tensor>& sources, std::vector<Tensor> seeds, Location at) const;
 
-  bool recording() const override { return !stopped && !spent_ && installed(); }
+  bool recording() const override { return !spent_ && Follower::recording(); }
   bool goes_forward() const override { return false; }
   bool follows(const Tensor& x) const override { return ids_.find(key_of(x)) >= 0; }
   bool watches(std::uint64_t slot, bool trainable) const override {
@@ -41,7 +41,6 @@ class TapeRecorder final : public Follower {
   TapeRecord& record_made(const Op& op, Location at, AttrSpan attrs, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
 
   const TapeOptions settings;
-  bool stopped = false;  // by its owner: it neither records nor watches
 
  private:
   // A Variable that is watched. Each value that was read has an id, which is that of a value without gradient for an integer.

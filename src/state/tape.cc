@@ -58,18 +58,8 @@ Gradients GradientTape::gradient_of_variables(const Tensor& target, const NamedV
 
 bool GradientTape::recording() const { return recorder_->recording(); }
 
-void GradientTape::stop(Location at) {
-  recorder_->require_own_thread("stop", at);
-  if (!recording()) throw StateError("stop", "this tape does not record; resume it first.", at);
-  recorder_->stopped = true;
-}
-
-void GradientTape::resume(Location at) {
-  recorder_->require_own_thread("resume", at);
-  if (recording()) throw StateError("resume", "this tape records already; stop it first.", at);
-  if (!recorder_->installed()) throw StateError("resume", "this tape has answered, or its thread has ended; reset it to record anew.", at);
-  recorder_->stopped = false;
-}
+void GradientTape::stop(Location at) { recorder_->stop(at); }
+void GradientTape::resume(Location at) { recorder_->resume(at); }
 
 void GradientTape::resume_after_stop() noexcept { recorder_->stopped = false; }
 

@@ -1,0 +1,23 @@
+#include "state/follower.h"
+
+namespace weft::inline v0 {
+
+void Follower::require_own_thread(const char* what, Location at) const {
+  if (installed() && !installed_here())
+    throw StateError(what, std::string("this ") + noun_ + " belongs to another thread, which still records on it; use it there.", at);
+}
+
+void Follower::stop(Location at) {
+  require_own_thread("stop", at);
+  if (!recording()) throw StateError("stop", std::string("this ") + noun_ + " does not record; resume it first.", at);
+  stopped = true;
+}
+
+void Follower::resume(Location at) {
+  require_own_thread("resume", at);
+  if (recording()) throw StateError("resume", std::string("this ") + noun_ + " records already; stop it first.", at);
+  if (!installed()) throw StateError("resume", over_, at);
+  stopped = false;
+}
+
+}  // namespace weft::inline v0
