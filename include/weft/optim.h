@@ -237,7 +237,7 @@ class WEFT_API Optimizer {
   struct Record;
   struct Plan;
   class Run;
-  const Record& record_of(const Variable& variable, std::string_view key);
+  const Record& record_of(const Variable& variable, std::string_view key, Location at);
   std::shared_ptr<const Plan> plan_for(std::span<const Variable* const> variables, std::span<const std::string_view> keys, Location at);
   void apply(std::span<const Grad> gradients, std::span<const Variable* const> variables, std::span<const std::string_view> keys,
              Location at);

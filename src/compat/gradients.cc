@@ -2,7 +2,11 @@
 #include <algorithm>
 
 #include "compat/graph_state.h"
+#include "optim/book.h"
+#include "state/installed.h"
+#include "state/recorder.h"
 #include <weft/ops.h>
+#include <weft/print.h>
 
 namespace weft::inline v0::compat::v1 {
 
@@ -42,24 +46,73 @@ Grad sum_of(const std::vector<Grad>& parts) {
 
 }  // namespace
 
+// --- gradients that functions give ---
+
+bool GraphState::Keeper::follows(const Tensor& x) const {
+  if (!x.defined() || !is_floating(x.dtype()) || !state_.owns(x)) return false;
+  const std::lock_guard guard(state_.lock);
+  const Event* const event = state_.event_of(symbol_of(x).value);
+  return event == nullptr || event->kind != Event::Kind::kRead || state_.held[event->variable].variable.trainable();
+}
+
+void GraphState::Keeper::record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                       std::shared_ptr<const GradientFn> gradient) {
+  state_.given_.push_back({&name, at, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}, std::move(gradient)});
+  for (const Tensor& output : outputs)
+    if (output.defined()) state_.given_to_.emplace(symbol_of(output).value, state_.given_.size() - 1);
+}
+
+void GraphState::own_gradient(std::span<const Tensor> results) {
+  for (const Tensor& result : results)
+    if (result.defined() && owns(result)) hiding_.insert(symbol_of(result).value);
+}
+
+const GraphState::Given* GraphState::given_to(ValueId id) const {
+  const auto given = given_to_.find(id);
+  return given == given_to_.end() ? nullptr : &given_[given->second];
+}
+
+// What gradients flow to from a value. A write ends the way: its result is a value of its own.
+template <class F>
+void GraphState::each_source(ValueId id, const F& f) const {
+  if (const Given* const given = given_to(id)) {
+    for (const Tensor& input : given->inputs)
+      if (input.defined() && owns(input)) f(symbol_of(input).value);
+  } else if (program.values[id].kind == GraphValue::Kind::kResult) {
+    for (const ValueId input : program.nodes[program.values[id].from].inputs) f(input);
+  }
+}
+
+// Refuses a way from something that is watched to what is needed, if it leads through a call that hides a gradient.
+void GraphState::require_shown(const std::vector<bool>& needed, const std::vector<bool>& watched, const char* by, Location at) const {
+  if (hiding_.empty()) return;
+  std::vector<bool> reached(needed.size());
+  for (ValueId id = 0; id < needed.size(); ++id) {
+    bool behind = false;
+    if (needed[id]) each_source(id, [&](ValueId source) { behind = behind || reached[source]; });
+    if (behind && hiding_.contains(id))
+      throw TraceError(by, "a branch, a loop or a Function that writes gives a gradient of its own between y and xs, and its calls do not show "
+                           "that; give the gradient around the whole, or leave it out.", at);
+    reached[id] = behind || watched[id];
+  }
+}
+
 std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source> xs, const GradientOptions& options, const char* by,
     Location at) {
-  if (own_gradients_)
-    throw TraceError(by,
-        "a function of this graph gives a gradient of its own, which its calls do not show; take the gradient with a GradientTape around it.",
-        at);
   const ValueId target = value_of(y, by, at);
-  // What y is computed from. A write ends the way: its result is a value of its own.
-  std::vector<bool> needed(target + 1);
+  std::vector<bool> needed(target + 1);  // what y is computed from
   needed[target] = true;
   for (ValueId id = target + 1; id-- > 0;)
-    if (needed[id] && program.values[id].kind == GraphValue::Kind::kResult)
-      for (const ValueId input : program.nodes[program.values[id].from].inputs) needed[input] = true;
+    if (needed[id]) each_source(id, [&](ValueId source) { needed[source] = true; });
 
   std::vector<Tensor> values(target + 1);
   for (ValueId id = 0; id <= target; ++id)
     if (program.values[id].kind != GraphValue::Kind::kConstant) values[id] = tracer_.symbol(id);
     else values[id] = program.constants[program.values[id].from].value;
+  const auto make_room = [&](ValueId id) {
+    if (id >= values.size()) values.resize(id + 1);
+    if (!values[id].defined()) values[id] = tracer_.symbol(id);
+  };
   std::vector<std::vector<ValueId>> places(xs.size());  // of a Variable, its reads
   std::vector<bool> watched(target + 1);
   for (std::size_t i = 0; i < xs.size(); ++i) {
@@ -77,29 +130,44 @@ std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source>
           events[e].variable == variable)
         places[i].push_back(id), watched[id] = true;
   }
+  require_shown(needed, watched, by, at);
 
   Replaying replaying(values);
-  GradientTape tape({.persistent = true, .watch_accessed_variables = false}, at);
+  Installed<TapeRecorder> installed(TapeOptions{.persistent = true, .watch_accessed_variables = false});
+  TapeRecorder& tape = installed.interpreter;
   const auto watch = [&](ValueId id) {
-    if (watched[id]) tape.watch(values[id], at);
+    if (id <= target && watched[id]) tape.watch(values[id], at);
   };
+  const auto shown = [&](const std::vector<Tensor>& list) {  // the same values, as the tape is shown them
+    std::vector<Tensor> same;
+    for (const Tensor& x : list) {
+      same.push_back(x);
+      if (!x.defined() || !owns(x)) continue;
+      make_room(symbol_of(x).value);
+      same.back() = values[symbol_of(x).value];
+    }
+    return same;
+  };
+  std::unordered_set<const Given*> seen;
   for (ValueId id = 0; id <= target; ++id) {
-    if (program.values[id].kind != GraphValue::Kind::kResult) {
+    const Given* const given = given_to(id);
+    if (program.values[id].kind != GraphValue::Kind::kResult || given != nullptr) {
+      if (given != nullptr && needed[id] && seen.insert(given).second) {
+        const std::vector<Tensor> inputs = shown(given->inputs);
+        if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return tape.follows(x); }))
+          tape.record_custom(*given->name, given->at, inputs, shown(given->outputs), given->gradient);
+      }
       watch(id);
       continue;
     }
     const GraphNode node = program.nodes[program.values[id].from];  // what the tape does may add others
-    const auto wanted = [&](ValueId each) { return each <= target && needed[each]; };
     if (id != node.first) continue;
     bool any = false;
-    for (std::uint32_t r = 0; r < node.count; ++r) any = any || wanted(node.first + r);
+    for (std::uint32_t r = 0; r < node.count; ++r) any = any || (node.first + r <= target && needed[node.first + r]);
     if (!any) continue;
-    values.resize(std::max<std::size_t>(values.size(), node.first + node.count));
-    for (std::uint32_t r = 0; r < node.count; ++r)
-      if (!values[node.first + r].defined()) values[node.first + r] = tracer_.symbol(node.first + r);
+    for (std::uint32_t r = 0; r < node.count; ++r) make_room(node.first + r);
     replaying.show(node);
-    for (std::uint32_t r = 0; r < node.count; ++r)
-      if (node.first + r <= target) watch(node.first + r);
+    for (std::uint32_t r = 0; r < node.count; ++r) watch(node.first + r);
   }
   std::vector<Source> sources;
   for (const std::vector<ValueId>& list : places)
@@ -107,7 +175,8 @@ std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source>
       sources.emplace_back(id <= target && (needed[id] || watched[id]) ? values[id] : tracer_.symbol(id));
   GradientOptions quiet = options;
   quiet.unconnected = Unconnected::kNone;
-  const std::vector<Grad> parts = sources.empty() ? std::vector<Grad>() : tape.gradients({values[target]}, Sources(sources), quiet, at);
+  const std::vector<Tensor> targets{values[target]};
+  const std::vector<Grad> parts = sources.empty() ? std::vector<Grad>() : tape.gradients(targets, sources, quiet, at, false, by);
   std::vector<Grad> result;
   const Unconnected mode = options.unconnected.value_or(Unconnected::kError);
   std::size_t next = 0;
@@ -119,8 +188,8 @@ std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source>
       result.back() = zeros_like(xs[i].tensor() != nullptr ? *xs[i].tensor() : xs[i].variable()->value(at));
       continue;
     }
-    if (first != next && places[i][0] <= target)
-      tape.gradients({values[target]}, Sources{sources[first]}, options, at);  // says why there is none
+    if (first != next && places[i][0] <= target && needed[places[i][0]])
+      tape.gradients(targets, {&sources[first], 1}, options, at, false, by);  // says why there is none
     throw GradientError(by, "y does not depend on " + (xs[i].variable() != nullptr ? xs[i].variable()->slot()->title()
         : xs[i].tensor()->spec().str()) +
                                 "; compute it from that, or ask for unconnected = kNone or kZeros.", at);
@@ -136,21 +205,30 @@ std::vector<Tensor> gradients(const Tensor& y, const Sources& xs, GradientOption
 }
 
 Operation minimize(Optimizer& optimizer, const Tensor& loss, const std::vector<Variable>& variables, Location at) {
-  GraphState& graph = GraphState::open("minimize", at);
-  std::vector<Variable> changed = variables;
+  constexpr const char* kBy = "minimize";
+  GraphState& graph = GraphState::open(kBy, at);
+  if (loss.defined() && !is_floating(loss.dtype()))
+    throw GradientError(kBy, "the loss is " + loss.spec().str() +
+                                 "; only floating values have gradients, compute it from floating ones throughout.", at);
+  std::vector<Variable> asked = variables, changed;
   if (variables.empty())
     for (const Variable& each : graph.variables(Which::kTrainable))
-      if (is_floating(each.dtype())) changed.push_back(each);
-  std::vector<Source> sources(changed.begin(), changed.end());
-  std::vector<Grad> found = graph.gradients(loss, sources, {.unconnected = Unconnected::kNone, .output_gradients = {}}, "minimize", at);
-  if (variables.empty() && std::any_of(found.begin(), found.end(), [](const Grad& each) { return each.present(); })) {
-    std::vector<Variable> connected;
-    std::vector<Grad> present;
-    for (std::size_t i = 0; i < changed.size(); ++i)
-      if (found[i].present()) connected.push_back(changed[i]), present.push_back(found[i]);
-    return as_operation([&] { optimizer.apply(present, connected, at); }, at);
+      if (is_floating(each.dtype())) asked.push_back(each);
+  if (asked.empty())
+    throw ValueError(kBy, "the graph has no trainable floating Variable to change; make one with get_variable, or name some.", at);
+  const std::vector<Source> sources(asked.begin(), asked.end());
+  std::vector<Grad> found = graph.gradients(loss, sources, {.unconnected = Unconnected::kNone, .output_gradients = {}}, kBy, at), present;
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    if (found[i].present()) changed.push_back(asked[i]), present.push_back(found[i]);
+  if (present.empty()) {
+    std::vector<std::string> titles;
+    for (const Variable& each : asked) titles.push_back(each.slot()->title());
+    const std::vector<std::string_view> names(titles.begin(), titles.end());
+    throw ValueError(kBy, format("the loss {} depends on none of {} through differentiable ops; compute it from the Variables that are to "
+                                 "change.", loss.spec().str(), listed(names)), at);
   }
-  return as_operation([&] { optimizer.apply(found, changed, at); }, at);
+  if (variables.empty()) return as_operation([&] { optimizer.apply(present, changed, at); }, at);
+  return as_operation([&] { optimizer.apply(found, asked, at); }, at);
 }
 
 }  // namespace weft::inline v0::compat::v1

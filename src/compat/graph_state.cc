@@ -232,6 +232,7 @@ Variable GraphState::variable(const std::string& name, Initial initial, GetVaria
                                            VariableOptions{.name = name, .trainable = options.trainable,
                                                .constraint = std::move(options.constraint)}, at);
   slot->role = Slot::Role::kOfGraph;
+  slot->first_unknown = value.node()->symbolic;
   by_name_.emplace(name, hold(slot, source, {}));
   return Variable(slot);
 }

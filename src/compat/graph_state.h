@@ -7,8 +7,10 @@
 
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/tracer.h"
+#include "state/follower.h"
 #include "state/transaction.h"
 #include <weft/compat/v1.h>
 
@@ -90,11 +92,39 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   };
   class Replaying;
 
+  // Keeps the gradients that functions give while the graph is open: those of all that could be asked for later. It is never installed.
+  class Keeper final : public Follower {
+   public:
+    explicit Keeper(GraphState& state) : Follower("graph", ""), state_(state) {}
+    void apply(Call, Tensors&) override { throw InternalError("a call went to what only keeps gradients"); }
+    bool recording() const override { return true; }
+    bool follows(const Tensor& x) const override;
+    bool watches(std::uint64_t, bool) const override { return false; }
+    bool goes_forward() const override { return false; }
+    void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                       std::shared_ptr<const GradientFn> gradient) override;
+
+   private:
+    GraphState& state_;
+  };
+  // A function with a gradient of its own: what its nodes show is not how its outputs come from its inputs.
+  struct Given {
+    const Op* name;
+    Location at;
+    std::vector<Tensor> inputs, outputs;
+    std::shared_ptr<const GradientFn> gradient;
+  };
+  const Given* given_to(ValueId id) const;
+  template <class F>
+  void each_source(ValueId id, const F& f) const;
+  void require_shown(const std::vector<bool>& needed, const std::vector<bool>& watched, const char* by, Location at) const;
+
   // Of programs that read and write Variables while the graph is open.
   Tensor symbol_for(const SlotRef& slot, Location at) override;
   void touched(const SlotRef&) override {}
   SlotRef made(SlotRef slot) override;
-  void own_gradient() override { own_gradients_ = true; }
+  void own_gradient(std::span<const Tensor> results) override;
+  Follower* keeper() override { return &keeper_; }
   void own_read() override {}
   bool takes(const SlotRef& slot, const Tensor& value, Location at, const char* by) override;
   void enter_call() override { begin_step(); }
@@ -108,7 +138,10 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   Transaction transaction_;
   std::uint32_t set_ = 0;
   int steps_ = 0;               // begun and not ended
-  bool own_gradients_ = false;  // some function has given a gradient that its nodes do not show
+  Keeper keeper_{*this};
+  std::vector<Given> given_;
+  std::unordered_map<ValueId, std::size_t> given_to_;  // outputs of those
+  std::unordered_set<ValueId> hiding_;  // results of calls that hide a gradient which a part of them gives
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::atomic<bool> open_ = false;
 };

@@ -67,6 +67,15 @@ Variable variable_with(const Variable& like, Tensor value) { return Variable(std
 
 }  // namespace
 
+// One that the dtype does not hold stays as it is written: the run knows what it is fed for, and says so.
+Feed::Feed(Tensor fed, std::initializer_list<Nested> with, Location at) : of(std::move(fed)), value(with, at) {
+  if (!of.defined() || value.dtype() == of.dtype()) return;
+  try {
+    value = Tensor(with, of.dtype(), at);
+  } catch (const DtypeError&) {
+  }
+}
+
 class SessionState {
  public:
   SessionState(std::shared_ptr<GraphState> graph, SessionOptions options, Location at) : graph_(std::move(graph)), options_(options) {

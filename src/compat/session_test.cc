@@ -109,7 +109,7 @@ TEST(Session, FeedsReplaceAnyTensor) {
             "Session::run: the value fed for placeholder \"x\" f32[?,2] is itself a tensor of a graph and has no value yet; run it first, and feed what that gives.");
   EXPECT_EQ(message<ShapeError>([&] { session.run(y, {{x, {1.f, 2.f}}}); }),
       "Session::run: placeholder \"x\" f32[?,2] is fed with f32[2]; the shapes must agree.");
-  EXPECT_EQ(message<DtypeError>([&] { session.run(y, {{x, {{1, 2}}}}); }),
+  EXPECT_EQ(message<DtypeError>([&] { session.run(y, {{x, Tensor({{1, 2}})}}); }),
             "Session::run: placeholder \"x\" f32[?,2] is fed with i32[1,2]; the dtypes must agree, cast the value.");
   EXPECT_EQ(message<ValueError>([&] { session.run(y, {{x, {{1.f, 2.f}}}, {x, {{1.f, 2.f}}}}); }),
       "Session::run: placeholder \"x\" f32[?,2] is fed twice; feed it once.");
@@ -125,6 +125,30 @@ TEST(Session, FeedsReplaceAnyTensor) {
             "Session::run: a feed names an operation, which has no value; feed tensors.");
   EXPECT_TRUE(message<ValueError>([&] { session.run(nameless + 1);
       }).starts_with("Session::run: the placeholder i32[] made at session_test.cc:"));
+}
+
+// As numbers do. What a Tensor holds has a dtype already.
+TEST(Session, ListsThatAreFedTakeTheDtype) {
+  v1::Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor real = v1::placeholder(f32, {kUnknown}, "real"), wide = v1::placeholder(f64, {kUnknown, 2}, "wide");
+  const Tensor small = v1::placeholder(u8, {kUnknown}, "small"), flags = v1::placeholder(bool_, {kUnknown}, "flags");
+  const v1::Session session(graph);
+  EXPECT_EQ(session.run(real, {{real, {1, 2}}}).to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(session.run(real, {{real, {}}}).spec().str(), "f32[0]");
+  EXPECT_EQ(session.run(wide, {{wide, {{1, 2.5f}, {3, 4}}}}).to_vector<double>(), (std::vector<double>{1, 2.5, 3, 4}));
+  EXPECT_EQ(session.run(small, {{small, {0, 255}}}).spec().str(), "u8[2]");
+  EXPECT_EQ(session.run(small, {{small, {true}}}).spec().str(), "u8[1]");
+  const v1::Feeds kept{{flags, {true, false}}, {real, {1, 2, 3}}};  // the numbers are gone by now
+  EXPECT_EQ(session.run({flags, real}, kept)[1].spec().str(), "f32[3]");
+  EXPECT_EQ(message<DtypeError>([&] { session.run(small, {{small, {0, 256}}}); }),
+            "Session::run: placeholder \"small\" u8[?] is fed with i32[2]; the dtypes must agree, cast the value.");
+  EXPECT_EQ(message<DtypeError>([&] { session.run(small, {{small, {0.5f}}}); }),
+            "Session::run: placeholder \"small\" u8[?] is fed with f32[1]; the dtypes must agree, cast the value.");
+  EXPECT_EQ(message<DtypeError>([&] { session.run(flags, {{flags, {1}}}); }),
+            "Session::run: placeholder \"flags\" bool[?] is fed with i32[1]; the dtypes must agree, cast the value.");
+  EXPECT_EQ(message<DtypeError>([&] { session.run(real, {{real, Tensor(std::vector<int>{1, 2})}}); }),
+            "Session::run: placeholder \"real\" f32[?] is fed with i32[2]; the dtypes must agree, cast the value.");
 }
 
 TEST(Session, PlansAreKeptAndBounded) {

@@ -9,6 +9,9 @@
 
 namespace weft::inline v0 {
 
+/// "a, b and 3 more"
+std::string listed(std::span<const std::string_view> keys);
+
 // What belongs to one Variable.
 struct Optimizer::Record {
   std::string key;

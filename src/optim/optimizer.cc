@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "state/slot.h"
 #include <weft/function.h>
 #include <weft/operators.h>
 #include <weft/ops.h>
@@ -81,7 +82,7 @@ void Optimizer::update_all(Batch& batch, const Moment& now) {
 }
 
 // REQUIRES: the book is locked.
-const Optimizer::Record& Optimizer::record_of(const Variable& variable, std::string_view key) {
+const Optimizer::Record& Optimizer::record_of(const Variable& variable, std::string_view key, Location at) {
   if (const auto found = book_->records.find(variable.id()); found != book_->records.end()) return found->second;
   Record record{.key = std::string(key), .slots = {}, .sum = {}, .average = {}};
   for (int n = 2; slots.contains(record.key); ++n) record.key = std::string(key) + "_" + std::to_string(n);
@@ -91,7 +92,13 @@ const Optimizer::Record& Optimizer::record_of(const Variable& variable, std::str
   const auto add = [&](const std::string& name, Tensor value) {
     return named.emplace(name, Variable(std::move(value), {.name = record.key + "." + name, .trainable = false})).first->second;
   };
-  for (std::size_t i = 0; i < slot_names_.size(); ++i) record.slots.push_back(add(slot_names_[i], first_slot(i, x, record.key)));
+  for (std::size_t i = 0; i < slot_names_.size(); ++i) {
+    Tensor first = first_slot(i, x, record.key);
+    if (first.same_as(x) && variable.slot()->first_unknown)
+      throw StateError(name_, variable.slot()->title() + " has a first value that only sessions know, and this optimizer keeps a copy of it; "
+                                                         "give one that is known while the graph is built.", at);
+    record.slots.push_back(add(slot_names_[i], std::move(first)));
+  }
   if (options_.gradient_accumulation_steps > 1) record.sum.emplace(add("gradient_sum", zeros_like(x)));
   if (options_.use_ema) record.average.emplace(add("average", zeros_like(x)));
   const auto kept = book_->records.emplace(variable.id(), std::move(record)).first;
@@ -119,7 +126,7 @@ std::shared_ptr<const Optimizer::Plan> Optimizer::plan_for(std::span<const Varia
   const auto plan = std::make_shared<Plan>();
   std::vector<const Record*> records;
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    records.push_back(&record_of(*variables[i], keys[i]));
+    records.push_back(&record_of(*variables[i], keys[i], at));
     plan->ids.push_back(variables[i]->id());
     plan->keys.push_back(records[i]->key);
     plan->decays.push_back(!book_->undecayed.contains(variables[i]->id()));

@@ -24,15 +24,14 @@ Grad changed(const Grad& g, const F& f) {
 
 const Tensor& numbers(const Grad& g, Tensor& dense) { return g.sparse() ? g.slices().values : (dense = g.dense()); }
 
-// "a, b and 3 more"
+}  // namespace
+
 std::string listed(std::span<const std::string_view> keys) {
   constexpr std::size_t most = 5;
   std::string text;
   for (std::size_t i = 0; i < std::min(most, keys.size()); ++i) text += (i == 0 ? "" : ", ") + std::string(keys[i]);
   return keys.size() > most ? text + " and " + std::to_string(keys.size() - most) + " more" : text;
 }
-
-}  // namespace
 
 // One step of one optimizer. `values` are those of Plan::writes; what they are at the end is published.
 class Optimizer::Run {

@@ -131,11 +131,15 @@ Tensor BodyTracing::each_call(const EachCall& asked) {
   return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->each_call(asked) : ask_now(asked);
 }
 
-void BodyTracing::own_gradient() {
+void BodyTracing::own_gradient(std::span<const Tensor>) {
   if (is_taped(tracer_.below()))
     throw TraceError(name_, "a gradient of its own inside a branch or loop cannot be seen by the tape around it; give the gradient around the whole, "
                             "or take it inside.", at_);
-  if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_gradient();
+  gives_gradient_ = true;
+}
+
+void BodyTracing::tell_around(std::span<const Tensor> results) const {
+  if (gives_gradient_ && around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_gradient(results);
 }
 
 std::vector<BodyTracing::Write> BodyTracing::writes() const {

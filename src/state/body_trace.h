@@ -40,6 +40,8 @@ class BodyTracing final : public SlotSymbols {
     const char* by;
     Location at;
   };
+  /// Tells the trace around of gradients that the part gives: they are those of the whole call that it is part of, which has these results.
+  void tell_around(std::span<const Tensor> results) const;
   /// In the order of the first uses.
   std::vector<Write> writes() const;
   /// Whether a tape around follows reads of the Variable: then one that is carried is to be expected.
@@ -64,7 +66,7 @@ class BodyTracing final : public SlotSymbols {
   void froze(const Tensor& value, const Op* user, Location at) override {
     if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->froze(value, user, at);
   }
-  void own_gradient() override;
+  void own_gradient(std::span<const Tensor> results) override;
   void own_read() override {
     if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_read();
   }
@@ -96,6 +98,7 @@ class BodyTracing final : public SlotSymbols {
   std::unordered_map<const Slot*, Spec> expected_;
   std::vector<SlotRef> made_before_, made_;
   std::vector<SlotRef> locals_;  // made here: nobody outside sees them
+  bool gives_gradient_ = false;
 };
 
 }  // namespace weft::inline v0

@@ -155,6 +155,7 @@ void trace_branches(const char* name, Tensor which, const Branch* branches, std:
   std::vector<Tensor> inputs{condition ? cast(std::move(which), i32, at) : std::move(which)};
   captures.append_to(inputs);
   const Tensors made = apply_region(switch_row(name), inputs, std::move(region), at);
+  for (const std::unique_ptr<BodyTracing>& part : parts) part->tell_around(made);
   const std::vector<Tensor*> results = tensors_of(name, trees[0], at);
   for (std::size_t i = 0; i < results.size(); ++i) *results[i] = made[i];
   for (std::size_t i = planted(Bug::kForgetsBranchWrite); i < writes.size(); ++i) write(writes[i].slot, made[results.size() + i], writes[i].at, writes[i].by);
@@ -325,6 +326,7 @@ class LoopTracing {
     inputs.insert(inputs.end(), elements_.begin(), elements_.end());
     captures.append_to(inputs);
     const Tensors made = apply_region(loop_row(form_.name), inputs, std::move(region), at_);
+    part_->tell_around(made);
     const std::vector<Tensor*> last = tensors_of(form_.name, program_.state(), at_), rows = tensors_of(form_.name, rows_, at_);
     for (std::size_t i = 0; i < last.size(); ++i) *last[i] = made[i];
     for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = made[carried + i];

@@ -17,6 +17,13 @@ std::vector<Follower*> active_tapes() {
   return result;
 }
 
+// And who keeps gradients that are given. It lies below all of them.
+std::vector<Follower*> tapes_and_keeper() {
+  std::vector<Follower*> result = active_tapes();
+  if (Follower* const keeper = keeper_of_gradients()) result.push_back(keeper);
+  return result;
+}
+
 bool followed(std::span<Follower* const> tapes, const Tensor& x) {
   for (const Follower* tape : tapes)
     if (tape->follows(x)) return true;
@@ -112,7 +119,8 @@ std::vector<Tensor> recorded_as_one(const Op& name, std::span<Follower* const> t
 
 // A traced program is its ops; a tape around a call of it would not see this gradient there.
 void tell_trace() {
-  if (const Transaction* t = Transaction::current(); t != nullptr && t->symbols != nullptr) t->symbols->own_gradient();
+  const Transaction* const t = Transaction::current();
+  if (t != nullptr && t->symbols != nullptr && t->symbols->keeper() == nullptr) t->symbols->own_gradient({});
 }
 
 void check_gradient(std::size_t i, const Tensor& dx, const Tensor& x, Location at) {
@@ -129,7 +137,7 @@ void check_gradient(std::size_t i, const Tensor& dx, const Tensor& x, Location a
 std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs, const std::function<CustomResult()>& f, Location at) {
   static const Op name{.name = "custom_gradient", .doc = ""};
   tell_trace();
-  if (active_tapes().empty()) return f().outputs;
+  if (tapes_and_keeper().empty()) return f().outputs;
   return detail::with_memory(name.name, at, [&] {
     std::vector<FirstRead> reads;
     CustomResult result;
@@ -138,7 +146,7 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
       result = f();
       reads = std::move(observer.reads);
     }
-    const std::vector<Follower*> tapes = active_tapes();
+    const std::vector<Follower*> tapes = tapes_and_keeper();
     std::vector<Tensor> everything = inputs;
     std::vector<Variable> variables;
     for (const FirstRead& read : reads) {
@@ -178,7 +186,7 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
 std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, TensorsFn f, Location at) {
   static const Op name{.name = "recompute_grad", .doc = ""};
   tell_trace();
-  const std::vector<Follower*> tapes = active_tapes();
+  const std::vector<Follower*> tapes = active_tapes();  // a trace that keeps gradients keeps the ops, whose gradients are the same
   if (tapes.empty()) return f(inputs);
   return detail::with_memory(name.name, at, [&] {
     std::vector<FirstRead> reads;

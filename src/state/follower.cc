@@ -1,5 +1,7 @@
 #include "state/follower.h"
 
+#include "state/transaction.h"
+
 namespace weft::inline v0 {
 
 void Follower::require_own_thread(const char* what, Location at) const {
@@ -18,6 +20,11 @@ void Follower::resume(Location at) {
   if (recording()) throw StateError("resume", std::string("this ") + noun_ + " records already; stop it first.", at);
   if (!installed()) throw StateError("resume", over_, at);
   stopped = false;
+}
+
+Follower* keeper_of_gradients() {
+  const Transaction* const t = Transaction::current();
+  return t != nullptr && t->symbols != nullptr ? t->symbols->keeper() : nullptr;
 }
 
 }  // namespace weft::inline v0

@@ -38,4 +38,7 @@ class Follower : public Interpreter {
   const char *noun_, *over_;
 };
 
+/// Who keeps gradients that the program gives, if this thread makes a trace now that somebody differentiates later; null: nobody.
+Follower* keeper_of_gradients();
+
 }  // namespace weft::inline v0

@@ -194,11 +194,11 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
         throw TraceError("Function", "an argument " + tensor.spec().str() +
                              " was made while tracing and has no value outside; return it from the traced function.", tensor.node()->made_at());
   Tensor* const first_asked = inputs.end() - trace.reads.size() - trace.asked.size();
-  if (Transaction* const outer = Transaction::current(); outer != nullptr && outer->symbols != nullptr) {
-    if (trace.own_gradients) outer->symbols->own_gradient();
+  SlotSymbols* const around = Transaction::current() != nullptr ? Transaction::current()->symbols : nullptr;
+  if (around != nullptr) {
     for (const SlotRef& slot : trace.captured) touch(slot);
     for (const Variable* variable : variables) touch(variable->slot());
-    for (std::size_t i = 0; i < trace.asked.size(); ++i) first_asked[i] = outer->symbols->each_call(trace.asked[i]);
+    for (std::size_t i = 0; i < trace.asked.size(); ++i) first_asked[i] = around->each_call(trace.asked[i]);
   } else {
     for (std::size_t i = 0; i < trace.asked.size(); ++i) first_asked[i] = ask_now(trace.asked[i]);
   }
@@ -238,6 +238,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     return outputs;
   }
   Tensors outputs = call_graph(trace.runner, inputs, at, trace.results + trace.replaced.size());
+  if (trace.own_gradients && around != nullptr) around->own_gradient(outputs);
   if (transaction && !(planted(Bug::kForgetsInnerWrites) && top != nullptr)) {
     const std::size_t first = outputs.size() - writes.size();
     for (std::size_t i = 0; i < writes.size(); ++i) transaction->value(i) = std::move(outputs[first + i]);
@@ -259,6 +260,11 @@ bool is_taped() {
   return false;
 }
 
+// Whether gradients that the body gives are to be seen, for which it has to run; or kept, unless it writes, which is one step of a program.
+bool runs_body(const FunctionTrace& trace) {
+  return trace.own_gradients && (is_taped() || (trace.writes.empty() && keeper_of_gradients() != nullptr));
+}
+
 template <class F>
 auto with_memory(const FunctionCore& core, Location at, const F& f) {
   try {
@@ -276,12 +282,11 @@ FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, OnlyTrace 
                                    .tracing = nullptr, .outputs = {}}) {}
 FunctionCall::~FunctionCall() = default;
 
-bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result,
-                               Location at) {
+bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result, Location at) {
   const std::span<Tensor* const> tensors(arguments, count);
   const std::shared_ptr<FunctionTrace> trace = only == nullptr ? core.find(tensors) : takes_at_once(**only, tensors) ? *only : nullptr;
   if (trace == nullptr) return false;
-  if (trace->own_gradients && is_taped()) return false;
+  if (runs_body(*trace)) return false;
   Tensors outputs = with_memory(core, at, [&] {
     CallInputs inputs = room_for(*trace, count);
     for (std::size_t i = 0; i < count; ++i) inputs[i] = std::move(*arguments[i]);
@@ -300,7 +305,7 @@ bool FunctionCall::prepare(Body body, void* context) {
     if (s.core.options.run_eagerly) return false;
     if (s.only == nullptr) find_or_trace(body, context);
     else s.trace = *s.only;
-    return !s.trace->own_gradients || !is_taped();
+    return !runs_body(*s.trace);
   });
 }
 
@@ -350,8 +355,7 @@ void FunctionCall::run() {
 std::vector<Tensor> SingleTrace::call_flat(std::vector<Tensor> tensors, Location at) const {
   core_->require_flat(*trace_, tensors, at);
   if (trace_->own_gradients && is_taped())
-    throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.",
-                     at);
+    throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.", at);
   const Tensors outputs = with_memory(*core_, at, [&] {
     CallInputs inputs = room_for(*trace_, tensors.size());
     std::move(tensors.begin(), tensors.end(), inputs.begin());

@@ -91,7 +91,7 @@ class Tracing final : public SlotSymbols {
     if (is_number(*value.node())) list_frozen(frozen_, value, user, value.node()->made_at());
     else tracer_.value_of(value, user, at);
   }
-  void own_gradient() override { own_gradients_ = true; }
+  void own_gradient(std::span<const Tensor>) override { own_gradients_ = true; }
   void own_read() override { own_gradients_ = true; }
 
  private:

@@ -20,7 +20,7 @@ class TapeRecorder final : public Follower {
   std::vector<Variable> watched_variables() const;
   /// Of the Variables of a `tree` those that are unconnected are absent, if the options do not say otherwise.
   std::vector<Grad> gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& options,
-                              Location at, bool tree = false);
+                              Location at, bool tree = false, const char* name = "gradient");
   /// The target's elements (if `batch`, those of one entry), each differentiated by each of the source's: many reverse passes at once.
   std::vector<Grad> jacobians(const Tensor& target, std::span<const Source> sources, const JacobianOptions& options, bool batch, Location at,
                               bool tree = false);

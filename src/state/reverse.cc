@@ -154,9 +154,9 @@ void TapeRecorder::check(const Question& question) const {
 }
 
 std::vector<Grad> TapeRecorder::gradients(const std::vector<Tensor>& targets, std::span<const Source> sources, const GradientOptions& how,
-                                          Location at, bool tree) {
-  require_own_thread("gradient", at);
-  const Question question{"gradient", targets, sources, how, at, tree};
+                                          Location at, bool tree, const char* name) {
+  require_own_thread(name, at);
+  const Question question{name, targets, sources, how, at, tree};
   check(question);
   return answer_once([&] { return answer(question); });
 }

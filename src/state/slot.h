@@ -43,6 +43,7 @@ struct Slot {
   /// graph may use it.
   enum class Role : std::uint8_t { kOwn, kStandsIn, kLocal, kExpired, kLocalExpired, kOfGraph };
   Role role = Role::kOwn;
+  bool first_unknown = false;   // of a graph: only sessions know its first value, and `value` means nothing
   bool identity_asked = false;  // of one that stands in: it is not the one whose identity is meant
   const std::uint64_t id;
   const Spec declared;

@@ -52,6 +52,8 @@ Tensor ask_now(const EachCall& asked);
 /// The value without the way to where it came from. No tape outside can follow what a call keeps to itself, so it must not see through it.
 Tensor cut_off(Tensor value, Location at);
 
+class Follower;  // state/follower.h
+
 /// What slots hold while a program is traced: symbols instead of values.
 class SlotSymbols {
  public:
@@ -69,8 +71,10 @@ class SlotSymbols {
   /// A value that is known while tracing has decided, or is part of a part: it is listed, and refused where constants are. It is not held: passes
   /// look at who else holds a value.
   virtual void froze(const Tensor&, const Op*, Location) {}
-  /// The program gives a gradient of its own, which its ops do not show.
-  virtual void own_gradient() = 0;
+  /// The program gives a gradient of its own, which its ops do not show; of a call that hides one, these are the results.
+  virtual void own_gradient(std::span<const Tensor> results) = 0;
+  /// Who keeps such gradients, so that the program can be differentiated later; null: nobody.
+  virtual Follower* keeper() { return nullptr; }
   /// The program reads a trainable Variable that it has written: to a tape that is to follow the whole, a read that it cannot see.
   virtual void own_read() = 0;
   /// A write: true if it has been taken, and the transaction is to forget what it knows of the slot.

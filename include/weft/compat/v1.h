@@ -186,8 +186,8 @@ auto control_dependencies(const std::vector<Dependency>& on, F&& body, Location 
 }
 
 /// The gradient of the sum of y's elements with respect to each of xs; of a Variable the sum over its reads. An unconnected one is a
-/// GradientError, with {.unconnected = kNone} an empty handle. Gradients that functions give (`custom_gradient`) can be seen only by a
-/// GradientTape around them: TraceError.
+/// GradientError, with {.unconnected = kNone} an empty handle. Functions on the way may give gradients of their own (`custom_gradient`),
+/// but not inside of a branch, a loop, or a Function that writes: TraceError.
 WEFT_API std::vector<Tensor> gradients(const Tensor& y, const Sources& xs, GradientOptions options = {}, Location at = Location::here());
 
 /// A step of the optimizer that makes `loss` smaller. What the optimizer keeps becomes part of the graph. Without Variables: all trainable
@@ -197,8 +197,12 @@ WEFT_API Operation minimize(Optimizer& optimizer, const Tensor& loss, const std:
 
 // --- running ---
 
-/// A tensor of the graph (any, not only a placeholder) and its value for one run. Numbers and lists take its dtype if it holds them.
-struct Feed {
+/// A tensor of the graph (any, not only a placeholder) and its value for one run. Numbers and lists that are written here take its dtype if
+/// that holds them.
+class WEFT_API Feed {
+ public:
+  Feed(Tensor fed, Tensor with) : of(std::move(fed)), value(std::move(with)) {}
+  Feed(Tensor fed, std::initializer_list<Nested> with, Location at = Location::here());
   Tensor of, value;
 };
 class Feeds {
