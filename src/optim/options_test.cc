@@ -17,7 +17,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinite = st
 
 #define EXPECT_REFUSED(text, ...) EXPECT_EQ(message<ValueError>([] { __VA_ARGS__; }), text)
 
-// SEMANTICS 181: as Keras refuses it, and what it would make NaN or noise of
+// As Keras refuses it, and what it would make NaN or noise of.
 TEST(OptimizerOptions, AreRefusedWhereTheyMeanNothing) {
   EXPECT_REFUSED("SGD: momentum is -1; give a number from 0 to 1.", SGD sgd{{.momentum = -1}});
   EXPECT_REFUSED("SGD: momentum is 1.5; give a number from 0 to 1.", SGD sgd{{.momentum = 1.5}});
