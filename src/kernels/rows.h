@@ -26,7 +26,7 @@ struct RowLoops {
   void (*sparse_cross_entropy_backward)(RowRun rows, const std::int64_t* labels, const T* logits, const T* dy, T* dx, T* scratch);
   /// scale and offset, of n elements each, are null or applied.
   void (*standardize)(RowRun rows, double epsilon, const T* x, const T* scale, const T* offset, T* y);
-  /// If scale is not null, the columns of dy * y and of dy are added on to the words of sums (AddUp<T>, pitch n) in dscale and doffset.
+  /// If scale is not null, the columns of dy * y and of dy are added up in the words of sums (AddUp<T>, pitch n) in dscale and doffset, which are 0 before.
   void (*standardize_backward)(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset,
                                T* scratch);
 };

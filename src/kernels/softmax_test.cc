@@ -224,6 +224,35 @@ TEST(StandardizeKernels, TakeRowsOfAnySize) {
     }
 }
 
+// Sums of a few elements leave the range of f32; those of all of them, and what is made of them, do not.
+TEST(StandardizeKernels, TakeGradientsThatAddUpToMoreThanAFloat) {
+  std::mt19937 random(6);
+  constexpr std::int64_t rows = 70, n = 640;
+  const auto scale = random_elements<float>(n, 0.5, 1, random);
+  auto x = random_elements<float>(rows * n, -2, 2, random), dy = random_elements<float>(rows * n, 4e37f, 8e37f, random);
+  for (std::size_t i = 0; i < x.size() / 2; ++i) x[i + x.size() / 2] = x[i], dy[i + x.size() / 2] = -dy[i];  // columns end where they began
+  std::vector<float> dx(x.size()), dz(x.size()), dscale(scale.size()), doffset(scale.size());
+  standardize_backward<float>(rows, n, 1e-3, x.data(), nullptr, dy.data(), dx.data(), nullptr, nullptr);
+  standardize_backward(rows, n, 1e-3, x.data(), scale.data(), dy.data(), dz.data(), dscale.data(), doffset.data());
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto at = [&](std::int64_t k) { return static_cast<std::size_t>(r * n + k); };
+    long double mean = 0, variance = 1e-3L;
+    for (std::int64_t k = 0; k < n; ++k) mean += static_cast<long double>(x[at(k)]) / n;
+    for (std::int64_t k = 0; k < n; ++k) variance += (x[at(k)] - mean) * (x[at(k)] - mean) / n;
+    for (const bool affine : {false, true}) {
+      const auto g = [&](std::int64_t k) { return dy[at(k)] * (affine ? static_cast<long double>(scale[static_cast<std::size_t>(k)]) : 1); };
+      const auto y = [&](std::int64_t k) { return (x[at(k)] - mean) / std::sqrt(variance); };
+      long double g_mean = 0, g_slope = 0;
+      for (std::int64_t k = 0; k < n; ++k) g_mean += g(k) / n, g_slope += g(k) * y(k) / n;
+      for (std::int64_t k = 0; k < n; ++k) ASSERT_NEAR((affine ? dz : dx)[at(k)], (g(k) - g_mean - y(k) * g_slope) / std::sqrt(variance), 1e33L) << r << " " << k;
+    }
+  }
+  for (std::size_t k = 0; k < scale.size(); ++k) {
+    ASSERT_NEAR(dscale[k], 0, 1e25) << k;
+    ASSERT_NEAR(doffset[k], 0, 1e25) << k;
+  }
+}
+
 TEST(StandardizeKernels, NoRowsHaveGradientsOfZero) {
   const std::vector<float> scale(3, 1.0f);
   std::vector<float> dscale(3, 7.0f), doffset(3, 7.0f);

@@ -270,6 +270,29 @@ WEFT_INLINE Slopes sum_slopes(const Moments<float>& row, std::int64_t n, const f
   return sums;
 }
 
+/// The sums in double, for a row or for columns whose elements are in the range of f32 while sums of some of them are not.
+template <bool affine>
+__attribute__((noinline)) Slopes sum_widely(const Moments<float>& row, std::int64_t n, const float* x, const float* scale, const float* dy) {
+  Slopes sums{0, 0};
+  for (std::int64_t k = 0; k < n; ++k) {
+    const double g = static_cast<double>(dy[k]) * (affine ? static_cast<double>(scale[k]) : 1.0);
+    sums.g += g, sums.gy += g * ((static_cast<double>(x[k]) - row.mean) * row.scale);
+  }
+  return sums;
+}
+__attribute__((noinline)) void sum_columns_widely(RowRun rows, double epsilon, const float* x, const float* dy, double* dscale, double* doffset) {
+  for (std::int64_t k = 0; k < rows.n; ++k) dscale[k] = doffset[k] = 0;
+  for (std::int64_t r = 0; r < rows.count; ++r, x += rows.n, dy += rows.n) {
+    const Moments<float> row(x, rows.n, epsilon, [](std::int64_t) {});
+    for (std::int64_t k = 0; k < rows.n; ++k) {
+      const double d = static_cast<double>(dy[k]);
+      dscale[k] += d * ((static_cast<double>(x[k]) - row.mean) * row.scale), doffset[k] += d;
+    }
+  }
+}
+
+WEFT_INLINE bool is_finite(double x) { return x - x == 0; }
+
 /// dx = (g - mean(g) - y * mean(g * y)) times the row's scale. The columns of f32 are added up in the scratch for a few rows, then in double.
 template <bool affine, class T>
 WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset,
@@ -289,6 +312,7 @@ WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T*
       if (affine && r % few == 0)
         for (std::int64_t k = 0; k < 2 * n; ++k) scratch[k] = 0;
       sums = sum_slopes<affine>(row, n, own, scale, own_dy, scratch, scratch + n);
+      if (!is_finite(sums.g) || !is_finite(sums.gy)) sums = sum_widely<affine>(row, n, own, scale, own_dy);
       if (affine && (r % few == few - 1 || r == rows.count - 1))
         for (std::int64_t k = 0; k < n; ++k) dscale[k] += static_cast<double>(scratch[k]), doffset[k] += static_cast<double>(scratch[n + k]);
     } else {
@@ -302,6 +326,11 @@ WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T*
     if constexpr (affine) g = g * get(scale + k);
     return (g - row.mean - row.standard(get(row.x + k)) * row.slope) * row.standard.scale;
   });
+  if constexpr (affine && std::is_same_v<T, float>) {
+    bool finite = true;
+    for (std::int64_t k = 0; k < n; ++k) finite = finite && is_finite(dscale[k]) && is_finite(doffset[k]);
+    if (!finite) sum_columns_widely(rows, epsilon, x, dy, dscale, doffset);
+  }
 }
 
 template <class T>
