@@ -91,7 +91,17 @@ GraphScope::~GraphScope() {
 
 void GraphState::GraphTracer::apply(Call call, Tensors& outputs) {
   const std::lock_guard guard(state_.lock);
+  const std::size_t first = graph().nodes.size();
   Tracer::apply(call, outputs);
+  state_.note_values();
+  state_.rules.resize(graph().nodes.size(), -1);
+  for (std::size_t n = first + 1; n < state_.rules.size() && !graph().nodes[first].runs; ++n)
+    if (std::int64_t& rule = state_.rules[n]; rule < 0) rule = static_cast<std::int64_t>(first);  // else it is a part of a part
+}
+
+void GraphState::GraphTracer::stands_for(const Call& call) {
+  const std::lock_guard guard(state_.lock);
+  Tracer::stands_for(call);
   state_.note_values();
 }
 

@@ -74,6 +74,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   v0::Graph program;
   std::vector<Event> events;           // one for each input of the program
   std::vector<std::uint32_t> after;    // for each value, the set of what must run first
+  std::vector<std::int64_t> rules;     // for each node, the rule of the row of which it is a part, or -1
   std::vector<std::vector<ValueId>> sets{{}};
   std::vector<Held> held;
   std::unordered_map<std::uint64_t, std::uint32_t> by_id;  // of slots, to positions in `held`
@@ -84,6 +85,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
    public:
     GraphTracer(v0::Graph& graph, GraphState& state) : Tracer(graph), state_(state) {}
     void apply(Call call, Tensors& outputs) override;
+    void stands_for(const Call& call) override;
     Tensor read(std::uint64_t, const Variable&, Tensor value, Location) override { return value; }  // a node, whoever reads
     using Tracer::symbol;
 

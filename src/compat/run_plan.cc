@@ -37,7 +37,8 @@ class Chooser {
     const GraphValue& value = graph_.program.values[id];
     for (const ValueId other : graph_.sets[graph_.after[id]]) f(other);
     if (value.kind == GraphValue::Kind::kResult)
-      for (const ValueId other : graph_.program.nodes[value.from].inputs) f(other);
+      for (std::int64_t n = value.from; n >= 0; n = graph_.rules[static_cast<std::size_t>(n)])
+        for (const ValueId other : graph_.program.nodes[static_cast<std::size_t>(n)].inputs) f(other);
     if (const Event* const event = graph_.event_of(id)) {
       for (const ValueId other : event->needs) f(other);
       if (event->source != kNoValue) f(event->source);
@@ -80,14 +81,18 @@ class Chooser {
     return kNoValue;
   }
 
+  // With it go the rules of the rows that it is a part of.
+  void add_call(std::uint32_t node, ValueId value) {
+    if (!called_.insert(node).second) return;
+    if (const std::int64_t rule = graph_.rules[node]; rule >= 0) add_call(static_cast<std::uint32_t>(rule), value);
+    push({.kind = RunStep::Kind::kCall, .value = value, .call = graph_.program.nodes[node]});
+  }
+
   void add(ValueId id) {
     const GraphValue& value = graph_.program.values[id];
     if (value.kind == GraphValue::Kind::kConstant)
       return push({.kind = RunStep::Kind::kConstant, .value = id, .constant = graph_.program.constants[value.from].value});
-    if (value.kind == GraphValue::Kind::kResult) {
-      if (!called_.insert(value.from).second) return;
-      return push({.kind = RunStep::Kind::kCall, .value = id, .call = graph_.program.nodes[value.from]});
-    }
+    if (value.kind == GraphValue::Kind::kResult) return add_call(value.from, id);
     const Event& event = *graph_.event_of(id);
     if (event.kind == Event::Kind::kGroup) return;
     if (event.kind == Event::Kind::kPlaceholder)
@@ -130,8 +135,9 @@ std::vector<Tensor> replay(const RunKind& kind, const RunSteps& run, const std::
       case RunStep::Kind::kCall: {
         SmallVector<Tensor, 6> inputs;
         for (const ValueId id : step.call.inputs) inputs.push_back(values.at(id));
+        const Call call{*step.call.op, inputs, step.call.attrs, step.call.at};
         Tensors outputs;
-        apply({*step.call.op, inputs, step.call.attrs, step.call.at}, outputs);
+        step.call.runs ? apply(call, outputs) : apply_rule(call);
         for (std::uint32_t i = 0; i < step.call.count; ++i) values.emplace(step.call.first + i, std::move(outputs[i]));  // not if it is fed
         break;
       }

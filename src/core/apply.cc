@@ -272,6 +272,10 @@ void Interpreter::wrote(const Tensor& list, Location at) {
   if (below_ != nullptr) below_->wrote(list, at);
 }
 
+void Interpreter::stands_for(const Call& call) {
+  if (below_ != nullptr) below_->stands_for(call);
+}
+
 Tensor Interpreter::read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) {
   return below_ == nullptr ? value : below_->read(slot, variable, std::move(value), at);
 }
@@ -321,6 +325,28 @@ Specs check(const Call& call) {
   Specs results = call.op.infer(Infer{{call.op, call.attrs, call.at}, specs});
   if (call.op.is(kView) && results[0].shape.known()) results[0].shape.num_elements();  // a view is never allocated, so nobody else would count
   return results;
+}
+
+// Sizes that are known have been checked for good.
+static void tell_of(const Call& call) {
+  if (stack_top == nullptr) return;
+  for (const Tensor& input : call.inputs)
+    if (!input.node()->spec.shape.known()) return stack_top->stands_for(call);
+}
+
+void apply_rule(const Call& call) {
+  try {
+    check(call);
+    tell_of(call);
+  } catch (...) {
+    rethrow_in_name_of(call.op, call.at);
+  }
+}
+
+void apply_parts(const Call& call, Tensors& outputs) {
+  tell_of(call);
+  const OnBehalf parts(OnBehalf::line(call.at));
+  for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
 }
 
 }  // namespace weft::inline v0

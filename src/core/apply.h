@@ -32,6 +32,10 @@ class Interpreter {
   /// A list of numbers of the program has become this tensor. The default passes on.
   virtual void wrote(const Tensor& list, Location at);
 
+  /// Other calls will stand for this one. Its rule holds as far as sizes are known, but some are not: who keeps calls for a time when they are
+  /// keeps this one too, to apply the rule again. The default passes on.
+  virtual void stands_for(const Call& call);
+
   static Interpreter* top();
   Interpreter* below() const { return below_; }
   void install();
@@ -100,6 +104,12 @@ class OnBehalf {
 /// Checks a call against its row: dtypes, attributes, then `.infer`.
 /// Returns the Specs of the outputs. The same in every mode.
 Specs check(const Call& call);
+
+/// The same of a call that others stand for, and tells the interpreters of it if some size is unknown. Nothing is computed.
+void apply_rule(const Call& call);
+
+/// Makes the parts of a row that expands, in the interpreter that is the top now. REQUIRES: the call has been checked.
+void apply_parts(const Call& call, Tensors& outputs);
 
 /// Looks at the data of a call, if its row asks for that and every input has data. Throws what `.validate` throws.
 void validate(const Call& call, const Specs& specs);

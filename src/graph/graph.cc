@@ -1,5 +1,7 @@
 #include "graph/graph.h"
 
+#include <algorithm>
+
 #include "graph/region.h"
 
 namespace weft::inline v0 {
@@ -73,6 +75,15 @@ ValueId Graph::add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> g
   return first;
 }
 
+void Graph::add_rule(const Op& op, AttrSpan attrs, std::span<const ValueId> given, Location at) {
+  add_node(op, attrs, given, {}, at);
+  nodes.back().runs = false;
+}
+
+std::size_t Graph::calls() const {
+  return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [](const GraphNode& node) { return node.runs; }));
+}
+
 std::string Graph::str(std::span<const std::string> input_names, std::span<const std::string> output_names) const {
   std::string text;
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -85,9 +96,10 @@ std::string Graph::str(std::span<const std::string> input_names, std::span<const
             place(constant.at) + "\n";
   }
   for (const GraphNode& node : nodes) {
+    if (!node.runs) text += "check ";
     for (std::uint32_t i = 0; i < node.count; ++i)
       text += (i == 0 ? "" : ", ") + name_of_value(node.first + i) + " " + values[node.first + i].spec.str();
-    text += " = " + call_text(node) + place(node.at) + "\n" + bodies_text(node);
+    text += (node.count > 0 ? " = " : "") + call_text(node) + place(node.at) + "\n" + bodies_text(node);
   }
   std::string returned = "return", written;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -103,7 +115,7 @@ void verify(const Graph& graph, const char* after) {
     if (!holds) throw InternalError(std::string("after ") + after + ": " + what);
   };
   using From = GraphValue::Kind;
-  std::vector<bool> exists(graph.values.size());
+  std::vector<bool> exists(graph.values.size()), of_rule(graph.values.size());
   const auto here = [&](ValueId id) { return id < graph.values.size() && exists[id]; };
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ValueId id = graph.inputs[i];
@@ -121,26 +133,29 @@ void verify(const Graph& graph, const char* after) {
     SmallVector<const Spec*, 4> specs;
     for (ValueId id : node.inputs) {
       require(here(id), "a node reads what does not exist yet");
+      require(!node.runs || !of_rule[id], "a call that runs reads what a rule makes");
       specs.push_back(&graph.values[id].spec);
     }
     require(node.attrs.size() == node.op->attrs.size(), "a node has other attributes than its row");
     const Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
-    require(results.size() == node.count, "a node has another number of results than its row");
+    require(results.size() == node.count || (!node.runs && node.count == 0), "a node has another number of results than its row");
     for (std::uint32_t i = 0; i < node.count; ++i) {
       const ValueId id = node.first + i;
       require(id < graph.values.size() && graph.values[id].kind == From::kResult && graph.values[id].from == n, "a result is not its node's");
       require(!exists[id], "a value is made twice");
       require(graph.values[id].spec == results[i], "a result has another Spec than its row infers");
       exists[id] = true;
+      of_rule[id] = !node.runs;
     }
   }
-  for (ValueId id : graph.outputs) require(here(id), "an output does not exist");
+  for (ValueId id : graph.outputs) require(here(id) && !of_rule[id], "an output does not exist");
 }
 
 std::vector<std::uint32_t> count_uses(const Graph& graph) {
   std::vector<std::uint32_t> uses(graph.values.size());
   for (const GraphNode& node : graph.nodes)
-    for (ValueId id : node.inputs) ++uses[id];
+    if (node.runs)
+      for (ValueId id : node.inputs) ++uses[id];
   for (ValueId id : graph.outputs) ++uses[id];
   return uses;
 }

@@ -24,6 +24,11 @@ struct GraphValue {
 };
 
 /// A call. Its results are the values [first, first + count).
+///
+/// One that does not run is a *rule*: it is there because its row may refuse sizes that were not known while tracing. Whoever knows them infers it
+/// like any other call, at its place among them, and computes nothing. So errors are those of the program that calls everything: an expanding row,
+/// whose parts are calls of their own, and a call whose results nobody needs, refuse what they always do. Its results, if it has any, are
+/// read by other rules only: what a rule reads is not computed for its sake.
 struct GraphNode {
   const Op* op;
   std::vector<Attr> attrs;
@@ -31,6 +36,7 @@ struct GraphNode {
   ValueId first;
   std::uint32_t count;
   Location at;
+  bool runs = true;
 };
 
 /// A value that was known while tracing, and is part of the graph since.
@@ -43,7 +49,8 @@ struct GraphConstant {
 /// Invariants (`verify` checks them):
 ///   - a node reads only values that are inputs, constants, or results of nodes before it;
 ///   - each value has exactly one place where it comes from, and that place knows it;
-///   - the Specs of a node's results are those that its row infers from its inputs.
+///   - the Specs of a node's results are those that its row infers from its inputs, unless it is a rule without results;
+///   - what a rule makes is read by rules only.
 struct Graph {
   std::vector<GraphValue> values;
   std::vector<GraphNode> nodes;
@@ -57,7 +64,11 @@ struct Graph {
   /// The first of the results. The inputs are not checked against the row: the tracer has done so.
   ValueId add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> inputs, const Specs& results, Location at);
 
-  /// One line for each input, constant and call: "%4 f32[3] = add(%1, %2)   net.cc:12".
+  /// A rule without results.
+  void add_rule(const Op& op, AttrSpan attrs, std::span<const ValueId> inputs, Location at);
+  std::size_t calls() const;  // that run
+
+  /// One line for each input, constant and call: "%4 f32[3] = add(%1, %2)   net.cc:12"; a rule is "check add(%1, %2)".
   std::string str() const { return str({}, {}); }
   /// The same with names for inputs and outputs, as many as there are of each, or none; an output without one is returned.
   std::string str(std::span<const std::string> input_names, std::span<const std::string> output_names) const;
@@ -73,7 +84,7 @@ std::string constant_text(const GraphConstant& constant);
 /// Throws InternalError if an invariant does not hold; `after` says what has been done to the graph.
 void verify(const Graph& graph, const char* after);
 
-/// For each value how many inputs of nodes and outputs of the graph it is.
+/// For each value how many inputs of calls that run and outputs of the graph it is.
 std::vector<std::uint32_t> count_uses(const Graph& graph);
 
 }  // namespace weft::inline v0

@@ -40,12 +40,13 @@ void guard_numerics(Graph& graph, const Op& check) {
     Specs specs;
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(graph.values[node.first + i].spec);
     const ValueId first = made.add_node(*node.op, guarded(node.attrs, check), inputs, specs, node.at);
+    made.nodes.back().runs = node.runs;
     const bool runs_graphs = std::any_of(node.attrs.begin(), node.attrs.end(), [](const Attr& attr) {  // whose calls are guarded themselves
       return std::holds_alternative<std::shared_ptr<const Region>>(attr);
     });
     for (std::uint32_t i = 0; i < node.count; ++i) {
       now[node.first + i] = first + i;
-      if (!is_floating(specs[i].dtype) || runs_graphs) continue;
+      if (!is_floating(specs[i].dtype) || runs_graphs || !node.runs) continue;
       const Attr message[] = {std::string("the result of ") + node.op->name};
       const ValueId result = first + i;
       now[node.first + i] = made.add_node(check, message, {&result, 1}, {specs[i]}, node.at);

@@ -242,7 +242,7 @@ std::string page_of(const std::string& name, std::span<const GraphPicture> pictu
     const GraphPicture& picture = pictures[t];
     const Drawing drawing(picture, t);
     page += "<div class=\"trace\"><h2>" + escaped(format("trace {}: {}", t, picture.title)) + "</h2>\n<div class=\"bar\"><span>" +
-            format("{} ops, {} steps", picture.graph->nodes.size(), picture.steps.size()) +
+            counted(picture.graph->calls(), "op") + ", " + counted(picture.steps.size(), "step") +
             "</span><label>size <input type=\"range\" min=\"20\" max=\"200\"></label></div>\n";
     page += drawing.list("takes", BlockKind::kArgument) + drawing.list("reads", BlockKind::kRead);
     page += "<div class=\"draw\">" + drawing.svg() + "</div>\n";

@@ -75,11 +75,11 @@ Optimized optimize(Graph& graph, std::size_t fixed_inputs) {
   graph.fuses = false;
   for (const Pass& pass : passes()) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;
-    const std::size_t before = graph.nodes.size();
+    const std::size_t before = graph.calls();
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph);
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-    done.passes.push_back({pass.name, before, graph.nodes.size(), took.count()});
+    done.passes.push_back({pass.name, before, graph.calls(), took.count()});
     verify_in_debug_builds(graph, pass.name);
   }
   done.kept_inputs = drop_unread_inputs(graph, fixed_inputs);
@@ -89,20 +89,35 @@ Optimized optimize(Graph& graph, std::size_t fixed_inputs) {
 
 void fuse(Graph& graph) { graph.fuses = true; }
 
+// Whether its row may refuse sizes that a plan will know. A row of lanes that reads one value takes any.
+static bool may_refuse(const Graph& graph, const GraphNode& node) {
+  if (node.op->tile && node.inputs.size() == 1) return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return !graph.values[id].spec.shape.known(); });
+}
+
 void drop_dead(Graph& graph) {
-  std::vector<bool> needed(graph.values.size()), runs(graph.nodes.size());
+  std::vector<bool> needed(graph.values.size()), inferred(graph.values.size()), runs(graph.nodes.size()), stays(graph.nodes.size());
+  const auto among = [](const GraphNode& node, const std::vector<bool>& values) {
+    for (std::uint32_t i = 0; i < node.count; ++i)
+      if (values[node.first + i]) return true;
+    return false;
+  };
   for (ValueId id : graph.outputs) needed[id] = true;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const GraphNode& node = graph.nodes[n];
-    runs[n] = may_fail(node) && !planted(Bug::kDropsFailing);
-    for (std::uint32_t i = 0; i < node.count; ++i) runs[n] = runs[n] || needed[node.first + i];
-    if (runs[n])
-      for (ValueId id : node.inputs) needed[id] = true;
+    runs[n] = node.runs && ((may_fail(node) && !planted(Bug::kDropsFailing)) || among(node, needed));
+    stays[n] = !runs[n] && among(node, inferred);
+    if (!runs[n] && !stays[n] && !may_refuse(graph, node)) continue;
+    for (ValueId id : node.inputs) (runs[n] ? needed : inferred)[id] = true;
   }
   Rebuilt rebuilt(graph);
   rebuilt.keep_inputs();
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    if (runs[n]) rebuilt.keep_node(graph.nodes[n], rebuilt.inputs_of(graph.nodes[n]));
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
+    if (runs[n] || stays[n]) rebuilt.keep_node(node, rebuilt.inputs_of(node));
+    else if (may_refuse(graph, node)) rebuilt.keep_rule(node);
+    if (stays[n]) rebuilt.stop_running();
+  }
   graph = rebuilt.finish();
 }
 
@@ -127,7 +142,7 @@ void share_equal(Graph& graph) {
     const GraphNode* same = nullptr;
     for (const std::uint32_t n : like) {
       const GraphNode& candidate = rebuilt.graph.nodes[n];
-      if (candidate.op == node.op && (planted(Bug::kSharesUnequal) || same_attrs(candidate.attrs, node.attrs)) &&
+      if (candidate.op == node.op && (candidate.runs || !node.runs) && candidate.count >= node.count && (planted(Bug::kSharesUnequal) || same_attrs(candidate.attrs, node.attrs)) &&
           std::equal(inputs.begin(), inputs.end(), candidate.inputs.begin(), candidate.inputs.end()))
         same = &candidate;
     }
@@ -150,7 +165,7 @@ void fold_constants(Graph& graph) {
   rebuilt.keep_inputs();
   for (const GraphNode& node : graph.nodes) {
     const SmallVector<ValueId, 4> inputs = rebuilt.inputs_of(node);
-    bool folds = !node.op->is(kMayFail) && !node.op->is(kValueShape);
+    bool folds = node.runs && !node.op->is(kMayFail) && !node.op->is(kValueShape);
     for (std::size_t i = 0; i < inputs.size(); ++i) folds = folds && rebuilt.graph.values[inputs[i]].kind == From::kConstant && !held[node.inputs[i]];
     for (std::uint32_t i = 0; i < node.count; ++i) {
       const Spec& spec = graph.values[node.first + i].spec;

@@ -37,7 +37,8 @@ void simplify(Graph& graph);
 /// Calls of the same row with the same attributes on the same values are made once. Equal small constants are one value.
 void share_equal(Graph& graph);
 
-/// Drops calls whose results nobody needs, unless they may fail on data, and constants that nobody reads.
+/// Drops calls whose results nobody needs, unless they may fail on data, and constants that nobody reads. Of a call that may refuse sizes which are
+/// not known yet its rule stays.
 void drop_dead(Graph& graph);
 
 /// Says that calls may share a step of the plan (plan.h), which knows the shapes and so decides which of them do.

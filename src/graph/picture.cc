@@ -61,6 +61,8 @@ std::string dot_quoted(std::string_view text) {
 
 }  // namespace
 
+std::string counted(std::uint64_t n, const char* what) { return format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 PictureBlocks blocks_of(const GraphPicture& picture) {
   const Graph& graph = *picture.graph;
   constexpr std::uint32_t kNone = ~0u;
@@ -74,11 +76,13 @@ PictureBlocks blocks_of(const GraphPicture& picture) {
     made.blocks.push_back({port.variable ? BlockKind::kRead : BlockKind::kArgument, {{port.name, "", port.name + " " + spec}}, spec});
   }
   for (const GraphPicture::Step& step : picture.steps) {
+    if (!graph.nodes[step.nodes[0]].runs) continue;
     for (const std::uint32_t n : step.nodes) block_of[n] = static_cast<std::uint32_t>(made.blocks.size());
     made.blocks.push_back({step.nodes.size() > 1 ? BlockKind::kFused : BlockKind::kCall, {}, {}, step.microseconds});
   }
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
     const GraphNode& node = graph.nodes[n];
+    if (!node.runs) continue;
     if (block_of[n] == kNone) {
       block_of[n] = static_cast<std::uint32_t>(made.blocks.size());
       made.blocks.push_back({node.op->is(kView) ? BlockKind::kView : BlockKind::kCall, {}, {}});
@@ -102,7 +106,8 @@ PictureBlocks blocks_of(const GraphPicture& picture) {
     if (const std::uint32_t from = source_of(id); from != kNone && from != to) edges.emplace(std::pair(from, to), id);
   };
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n)
-    for (ValueId id : graph.nodes[n].inputs) join(id, block_of[n]);
+    if (graph.nodes[n].runs)
+      for (ValueId id : graph.nodes[n].inputs) join(id, block_of[n]);
   for (std::size_t i = 0, results = 0; i < graph.outputs.size(); ++i) {
     const GraphPicture::Port& port = picture.outputs[i];
     const std::string name = port.name.empty() ? format("result {}", results++) : port.name;

@@ -50,9 +50,23 @@ void Plan::infer_all(std::span<const Spec> inputs) {
     } catch (...) {
       rethrow_in_name_of(*node.op, node.at);
     }
-    ways_.push_back(!known ? Way::kDynamic : node.op->is(kView) && node.op->validate == nullptr ? Way::kView : is_pointwise(*node.op) ? Way::kPointwise : Way::kCall);
+    ways_.push_back(way_of(node, known));
     if (ways_.back() == Way::kView) values_[node.first].root = values_[node.inputs[0]].root;
   }
+}
+
+// A rule has been applied by then, unless the values that decide sizes are to come. Those that nothing but rules would need never do.
+Plan::Way Plan::way_of(const GraphNode& node, bool known) const {
+  if (!node.runs) {
+    const bool comes = std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+      const GraphValue& value = graph_.values[id];
+      return value.kind == GraphValue::Kind::kResult && ways_[value.from] == Way::kNever;
+    });
+    return !known && comes && node.count == 0 ? Way::kDynamic : Way::kNever;
+  }
+  if (!known) return Way::kDynamic;
+  if (node.op->is(kView) && node.op->validate == nullptr) return Way::kView;
+  return is_pointwise(*node.op) ? Way::kPointwise : Way::kCall;
 }
 
 // The first step after which everything is there that the node reads.
@@ -125,7 +139,7 @@ void Plan::group_nodes() {
   const std::vector<std::uint32_t> uses = count_uses(graph_);
   for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
     const GraphNode& node = graph_.nodes[n];
-    if (ways_[n] == Way::kView || (ways_[n] == Way::kLate && !node.op->is(kChanges))) continue;
+    if (ways_[n] == Way::kNever || ways_[n] == Way::kView || (ways_[n] == Way::kLate && !node.op->is(kChanges))) continue;
     if (ways_[n] == Way::kLate) {
       steps_.push_back({.nodes = {}, .checks = true});
       place(n, static_cast<std::uint32_t>(steps_.size()), read_outside);
@@ -174,14 +188,15 @@ void Plan::find_places() {
       for (ValueId id : graph_.nodes[n].inputs)
         if (values_[values_[id].root].made != s + 1 || values_[id].root != id) read_elsewhere[values_[id].root] = true;
   unread_.assign(values_.size(), true);
-  for (const GraphNode& node : graph_.nodes)
-    for (ValueId id : node.inputs) unread_[id] = false;
+  for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
+    if (ways_[n] != Way::kNever)
+      for (ValueId id : graph_.nodes[n].inputs) unread_[id] = false;
   for (ValueId id : graph_.outputs) unread_[id] = false;
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) values_[graph_.inputs[i]].place = Place::kInput, values_[graph_.inputs[i]].at = i;
   for (std::size_t v = 0; v < values_.size(); ++v) {
     const GraphValue& known = graph_.values[v];
     if (known.kind == GraphValue::Kind::kConstant) values_[v].place = Place::kConstant, values_[v].at = known.from;
-    if (known.kind != GraphValue::Kind::kResult || values_[v].root != v) continue;
+    if (known.kind != GraphValue::Kind::kResult || values_[v].root != v || ways_[known.from] == Way::kNever) continue;
     if (ways_[known.from] == Way::kLate) {
       values_[v].place = Place::kLate;
       continue;
@@ -216,7 +231,7 @@ void Plan::find_outputs() {
   std::reverse(outputs_.begin(), outputs_.end());
   by_handle_.resize(values_.size());
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-    if (ways_[n] == Way::kView || ways_[n] == Way::kPointwise) continue;
+    if (ways_[n] == Way::kNever || ways_[n] == Way::kView || ways_[n] == Way::kPointwise) continue;
     const GraphNode& node = graph_.nodes[n];
     for (ValueId id : node.inputs) by_handle_[id] = true;
     for (std::uint32_t i = 0; i < node.count; ++i) by_handle_[node.first + i] = true;

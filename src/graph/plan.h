@@ -5,7 +5,7 @@
 // a place is used again as soon as nobody needs what lies there. Results, and what is written to Variables, are new memory of their own.
 //
 // Values whose shape is known only when they are there (of `unique`, of a loop that ends when it likes) are made by each call as it goes;
-// what reads or makes them runs as an eager call between the planned steps.
+// what reads or makes them runs as an eager call between the planned steps, and a rule (graph.h) that reads them is applied there.
 //
 // Steps of optimizers, and scatters, whose results are only written to the Variables that they read wait until the call publishes: then they change
 // the values where they lie.
@@ -66,8 +66,8 @@ class Plan {
   friend class BoundPlan;
   static constexpr std::int64_t kDirectLanes = 512;  // up to so many a group runs without tiles
   enum class Place : std::uint8_t { kNone, kInput, kConstant, kArena, kEscapes, kDynamic, kLate };
-  // How a node runs: not at all, in a group, alone, alone on unknown shapes, when the call publishes.
-  enum class Way : std::uint8_t { kView, kPointwise, kCall, kDynamic, kLate };
+  // How a node runs: never (a rule), as other names for its bytes, in a group, alone, alone on unknown shapes, when the call publishes.
+  enum class Way : std::uint8_t { kNever, kView, kPointwise, kCall, kDynamic, kLate };
   struct Value {
     Spec spec;
     ValueId root;           // whose bytes these are; views have another one
@@ -115,6 +115,8 @@ class Plan {
   class Lease;
 
   void infer_all(std::span<const Spec> inputs);
+  Way way_of(const GraphNode& node, bool known) const;
+  void apply_rule(const GraphNode& node, const Frame& frame) const;
   void find_late(OldValues old_values);
   void group_nodes();
   bool reads_view_of(const GraphNode& node, std::uint32_t step) const;

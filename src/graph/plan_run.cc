@@ -146,8 +146,15 @@ void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Fra
     if (values_[node.first + i].place == Place::kDynamic) frame.values[node.first + i] = std::move(outputs[i]);
 }
 
+void Plan::apply_rule(const GraphNode& node, const Frame& frame) const {
+  SmallVector<const Spec*, 4> specs;
+  for (ValueId id : node.inputs) specs.push_back(values_[id].spec.shape.known() ? &values_[id].spec : &frame.values[id].node()->spec);
+  node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
+}
+
 void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
   const GraphNode& node = graph_.nodes[n];
+  if (!node.runs) return apply_rule(node, frame);
   const bool dynamic = ways_[n] == Way::kDynamic;
   SmallVector<Tensor, 6> inputs;
   bool halves = false;

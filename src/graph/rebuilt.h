@@ -35,8 +35,13 @@ class Rebuilt {
     Specs specs;
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(from_.values[node.first + i].spec);
     const ValueId first = graph.add_node(*node.op, attrs, inputs, specs, node.at);
+    graph.nodes.back().runs = node.runs;
     for (std::uint32_t i = 0; i < node.count; ++i) now_[node.first + i] = first + i;
   }
+  /// What is left of a call that will not run, and whose results not even rules read.
+  void keep_rule(const GraphNode& node) { graph.add_rule(*node.op, node.attrs, inputs_of(node), node.at); }
+  /// Only rules read its results from now on.
+  void stop_running() { graph.nodes.back().runs = false; }
   void is(ValueId old, ValueId fresh) { now_[old] = fresh; }
   Graph finish() {
     for (ValueId id : from_.outputs) graph.outputs.push_back((*this)[id]);

@@ -30,6 +30,7 @@ void run_body(const Runner& body, std::span<const Tensor> inputs, KernelCall& ca
 }  // namespace
 
 bool may_fail(const GraphNode& node) {
+  if (!node.runs) return false;
   if (node.op->is(kMayFail)) return true;
   for (const Attr& attr : node.attrs)
     if (const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr)) {

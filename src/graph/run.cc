@@ -114,8 +114,13 @@ Tensors Runner::replay(std::span<Tensor> inputs) const {
       if (last_use_[use++]) arguments.push_back(std::move(values[id]));
       else arguments.push_back(values[id]);
     }
+    const Call call{*node.op, arguments, node.attrs, node.at};
+    if (!node.runs && node.count == 0) {
+      apply_rule(call);
+      continue;
+    }
     Tensors results;
-    apply({*node.op, arguments, node.attrs, node.at}, results);
+    apply(call, results);
     for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
   }
   Tensors outputs;

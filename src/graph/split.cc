@@ -23,12 +23,13 @@ struct Side {
     }
     return now[id];
   }
-  void node(const GraphNode& node) {
+  void node(const GraphNode& node, bool runs = true) {
     SmallVector<ValueId, 4> inputs;
     for (ValueId id : node.inputs) inputs.push_back(at(id));
     Specs specs;
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(from.values[node.first + i].spec);
     const ValueId first = graph.add_node(*node.op, node.attrs, inputs, specs, node.at);
+    graph.nodes.back().runs = node.runs && runs;
     for (std::uint32_t i = 0; i < node.count; ++i) now[node.first + i] = first + i;
   }
 
@@ -36,6 +37,17 @@ struct Side {
   Graph& graph;
   std::vector<ValueId> now;
 };
+
+// The nodes of the first side that the second one infers again, for its rules: nothing is saved for those.
+std::vector<bool> inferred_again(const Graph& joint, const std::vector<bool>& late_nodes, const std::vector<bool>& saved) {
+  std::vector<bool> again(joint.nodes.size());
+  for (std::size_t n = joint.nodes.size(); n-- > 0;) {
+    if (late_nodes[n] ? joint.nodes[n].runs : !again[n]) continue;
+    for (ValueId id : joint.nodes[n].inputs)
+      if (const GraphValue& value = joint.values[id]; value.kind == GraphValue::Kind::kResult && !saved[id] && !late_nodes[value.from]) again[value.from] = true;
+  }
+  return again;
+}
 
 }  // namespace
 
@@ -51,7 +63,7 @@ SplitGraph split_graph(const Graph& joint, std::size_t xs, std::size_t ys) {
     for (std::uint32_t i = 0; i < node.count; ++i) late[node.first + i] = after;
     late_nodes.push_back(after);
     if (!after) forward.node(node);
-    for (ValueId id : node.inputs) saved[id] = saved[id] || (after && !late[id]);
+    for (ValueId id : node.inputs) saved[id] = saved[id] || (node.runs && after && !late[id]);
   }
   for (std::size_t i = ys; i < joint.outputs.size(); ++i) saved[joint.outputs[i]] = saved[joint.outputs[i]] || !late[joint.outputs[i]];
   for (std::size_t i = 0; i < ys; ++i) result.forward.outputs.push_back(forward.at(joint.outputs[i]));
@@ -62,8 +74,9 @@ SplitGraph split_graph(const Graph& joint, std::size_t xs, std::size_t ys) {
     ++result.saved;
   }
   for (std::size_t i = xs; i < joint.inputs.size(); ++i) backward.input(joint.inputs[i]);
+  const std::vector<bool> inferred = inferred_again(joint, late_nodes, saved);
   for (std::size_t n = 0; n < joint.nodes.size(); ++n)
-    if (late_nodes[n]) backward.node(joint.nodes[n]);
+    if (late_nodes[n] || inferred[n]) backward.node(joint.nodes[n], late_nodes[n]);
   for (std::size_t i = ys; i < joint.outputs.size(); ++i) result.backward.outputs.push_back(backward.at(joint.outputs[i]));
 #ifndef NDEBUG
   verify(result.forward, "split_graph");

@@ -43,17 +43,18 @@ ValueId Tracer::value_of(const Tensor& x, const Op* user, Location at) {
 
 std::optional<ValueId> Tracer::adopt(const Tensor&) { return std::nullopt; }
 
-void Tracer::apply(Call call, Tensors& outputs) {
-  const Specs specs = check(call);
-  const Location at = OnBehalf::line(call.at);
-  if (call.op.expand != nullptr && call.op.validate == nullptr) {
-    const OnBehalf parts(at);
-    for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
-    return;
-  }
+SmallVector<ValueId, 4> Tracer::values_of(const Call& call) {
   SmallVector<ValueId, 4> inputs;
   for (const Tensor& input : call.inputs) inputs.push_back(value_of(input, &call.op, call.at));
-  const ValueId first = graph_.add_node(call.op, call.attrs, inputs, specs, at);
+  return inputs;
+}
+
+void Tracer::stands_for(const Call& call) { graph_.add_rule(call.op, call.attrs, values_of(call), OnBehalf::line(call.at)); }
+
+void Tracer::apply(Call call, Tensors& outputs) {
+  const Specs specs = check(call);
+  if (call.op.expand != nullptr && call.op.validate == nullptr) return apply_parts(call, outputs);
+  const ValueId first = graph_.add_node(call.op, call.attrs, values_of(call), specs, OnBehalf::line(call.at));
   for (std::size_t i = 0; i < specs.size(); ++i) outputs.push_back(symbol(first + static_cast<ValueId>(i)));
 }
 

@@ -18,12 +18,13 @@ inline bool is_number(const Node& node) { return !node.symbolic && node.line != 
 /// outlives its trace is refused by whatever it is given to, with the line that made it.
 ///
 /// Concrete tensors that a traced op reads become constants. An expanding row leaves its parts in the graph, unless it looks at data first:
-/// then it stays whole, to look when it runs.
+/// then it stays whole, to look when it runs. If it cannot see all sizes yet, it leaves its rule as well.
 class Tracer : public Interpreter {
  public:
   explicit Tracer(Graph& graph);
 
   void apply(Call call, Tensors& outputs) override;
+  void stands_for(const Call& call) override;
   void wrote(const Tensor& list, Location at) override { list.node()->set_made_at(at); }
   /// A new input of the graph.
   Tensor input(Spec spec, Location at);
@@ -42,6 +43,7 @@ class Tracer : public Interpreter {
   Tensor symbol(ValueId value);  // a new tensor that stands for it
 
  private:
+  SmallVector<ValueId, 4> values_of(const Call& call);
   Graph& graph_;
   const std::uint64_t id_;
   bool strict_ = false;

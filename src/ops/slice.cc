@@ -365,20 +365,26 @@ std::vector<Op> slice() {
          if (begin.size() != size.size() || begin.size() != static_cast<std::size_t>(x.rank()))
            in.shape_error("begin has " + std::to_string(begin.size()) + " entries and size " + std::to_string(size.size()) + "; " +
                in.named(0) + " needs one for each axis.");
+         // What is wrong whatever the sizes are comes first, as it does where they are not known; no x holds what does not fit 63 bits.
          Ints result;
-         for (std::size_t a = 0; a < size.size(); ++a) {
-           const std::int64_t have = x[static_cast<int>(a)];
-           if (size[a] < -1) in.shape_error("size has " + std::to_string(size[a]) + "; sizes must be 0 or more, or -1 for the rest.");
-           if (begin[a] < 0 || (infer::known(have) && begin[a] > have))
-             in.index_error("begin " + std::to_string(begin[a]) + " is out of range for axis " + std::to_string(a) + " of " + in.named(0) +
-                 "; it must be from 0 to the size.");
-           const std::int64_t end = size[a] < 0 ? have : infer::add(in, begin[a], size[a]);
-           if (infer::known(have) && end > have)
-             in.index_error("begin " + std::to_string(begin[a]) + " and size " + std::to_string(size[a]) + " reach beyond axis " +
-                 std::to_string(a) + " of " + in.named(0) + "; use a smaller size or -1.");
-           result.push_back(size[a] >= 0 ? size[a] : infer::known(have) ? have - begin[a] : kUnknown);
-         }
-         return {{in.dtype(0), shape_of(in, result)}};
+         auto bytes = std::optional(static_cast<std::int64_t>(size_of(in.dtype(0))));
+         for (const bool sizes : {false, true})
+           for (std::size_t a = 0; a < size.size(); ++a) {
+             const std::int64_t have = sizes ? x[static_cast<int>(a)] : kUnknown;
+             if (size[a] < -1) in.shape_error("size has " + std::to_string(size[a]) + "; sizes must be 0 or more, or -1 for the rest.");
+             if (begin[a] < 0 || (infer::known(have) && begin[a] > have))
+               in.index_error("begin " + std::to_string(begin[a]) + " is out of range for axis " + std::to_string(a) + " of " + in.named(0) +
+                   "; it must be from 0 to the size.");
+             const auto end = size[a] < 0 ? std::optional(have) : checked_add(begin[a], size[a]);
+             if (!end || (infer::known(have) && *end > have))
+               in.index_error("begin " + std::to_string(begin[a]) + " and size " + std::to_string(size[a]) + " reach beyond axis " +
+                   std::to_string(a) + " of " + in.named(0) + "; use a smaller size or -1.");
+             if (!sizes) continue;
+             result.push_back(size[a] >= 0 ? size[a] : infer::known(have) ? have - begin[a] : kUnknown);
+             if (bytes && size[a] > 0) bytes = checked_mul(*bytes, size[a]);
+           }
+         if (!bytes) in.index_error("the box is " + Shape(result).str() + ", which is more than " + in.named(0) + " can hold; use smaller sizes.");
+         return {{in.dtype(0), Shape(result)}};
        },
        .expand = [](const Expand& e) -> Tensors {
          const Ints &begin = e.ints("begin"), &size = e.ints("size");

@@ -92,9 +92,7 @@ void Batcher::apply(Call call, Tensors& outputs) {
   if (std::none_of(call.inputs.begin(), call.inputs.end(), [&](const Tensor& x) { return owns(x); })) return delegate(call, outputs);
   if (call.op.expand != nullptr && call.op.batch == nullptr && call.op.validate == nullptr) {
     check(call);
-    const OnBehalf parts(OnBehalf::line(call.at));
-    for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
-    return;
+    return apply_parts(call, outputs);
   }
   const Specs specs = check(call);
   SmallVector<bool, 4> batched;
@@ -131,6 +129,15 @@ void Batcher::apply(Call call, Tensors& outputs) {
       outputs.push_back(std::move(made));
     }
   }
+}
+
+// To those below, a value of the axis is as good as any other: they see the first.
+void Batcher::stands_for(const Call& call) {
+  if (below() == nullptr) return;
+  const Scope scope(below());
+  SmallVector<Tensor, 4> inputs;
+  for (const Tensor& x : call.inputs) inputs.push_back(owns(x) ? first_of(value(x)) : x);
+  apply_rule({call.op, inputs, call.attrs, call.at});
 }
 
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs) {

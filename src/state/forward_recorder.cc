@@ -186,9 +186,7 @@ void ForwardRecorder::apply(Call call, Tensors& outputs) {
   if (!any) return delegate(call, outputs);
   if (moves && !call.op.is(kNoGradient) && call.op.grad == nullptr && call.op.expand != nullptr) {  // its parts know where they move
     validate(call, check(call));
-    const OnBehalf parts(OnBehalf::line(call.at));
-    for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
-    return;
+    return apply_parts(call, outputs);
   }
   try {
     Tensors held(call.inputs.begin(), call.inputs.end());

@@ -107,7 +107,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   for (const EachCall& each : trace->asked) report.asked.push_back({each.spec.str(), each.at});
   for (const SlotUse& use : trace->reads) report.reads.push_back(use.title);
   for (const SlotUse& use : trace->writes) report.writes.push_back(use.title);
-  report.ops = trace->runner.graph().nodes.size();
+  report.ops = trace->runner.graph().calls();
   trace->report = std::move(report);
   return trace;
 }

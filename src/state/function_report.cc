@@ -201,8 +201,6 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string counted(std::uint64_t n, const char* what) { return format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
 }  // namespace
 
 std::string FunctionReport::str() const {

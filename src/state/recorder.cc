@@ -117,9 +117,7 @@ void TapeRecorder::apply_with(const Call& call, std::int32_t* ids, Tensor* held,
   if (!followed || stopped || call.op.is(kNoGradient) || retired()) return apply_unrecorded(call, {ids, count}, known, outputs);
   if (call.op.grad == nullptr && call.op.expand != nullptr) {  // differentiated through its parts: record those
     validate(call, weft::check(call));
-    const OnBehalf parts(OnBehalf::line(call.at));
-    for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
-    return;
+    return apply_parts(call, outputs);
   }
   // A second handle keeps the row from computing in the place of an input. The tape has one to each value it knows, so those need no
   // other here; eager execution leaves every handle in its place that is not the last.

@@ -1,0 +1,217 @@
+// What a program refuses eagerly its trace refuses, too, when sizes come that were not known while tracing; and nothing is computed for that.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <typeinfo>
+
+#include "graph/passes.h"
+#include "graph/run.h"
+#include "graph/split.h"
+#include "graph/tracer.h"
+#include "tests/support.h"
+#include <weft/compat/v1.h>
+#include <weft/weft.h>
+
+namespace weft::test {
+namespace {
+
+using Body = std::function<Tensor(Tensor)>;
+
+// The class of an error, what it says and the line; or the result.
+std::string outcome(const Body& body, const Tensor& x) {
+  try {
+    return body(x).str();
+  } catch (const Error& error) {
+    return std::string(typeid(error).name()) + " " + error.message() + " at line " + std::to_string(error.location().line);
+  }
+}
+
+FunctionOptions unknown_sizes(int rank = 1) {
+  FunctionOptions options;
+  options.signature = {Spec{f32, Shape(Ints(static_cast<std::size_t>(rank), kUnknown))}};
+  return options;
+}
+
+const Tensor kShort = ones({2}), kLong = ones({4});
+
+Tensor first_three(const Tensor& x) { return slice(x, {0}, {3}); }
+
+TEST(FunctionRules, RefuseAsTheEagerCallDoes) {
+  const Body body = [](Tensor x) { return first_three(x) * 2; };
+  Function f{body, unknown_sizes()};
+  EXPECT_EQ(f(kLong).str(), body(kLong).str());
+  EXPECT_EQ(outcome(f, kShort), outcome(body, kShort));
+  try {
+    f(kShort);
+    FAIL();
+  } catch (const IndexError& error) {
+    EXPECT_EQ(error.message(), "slice: begin 0 and size 3 reach beyond axis 0 of x f32[2]; use a smaller size or -1.");
+  }
+  EXPECT_EQ(f(kLong).str(), body(kLong).str());
+  EXPECT_EQ(f.explain().traced, 1u);
+}
+
+TEST(FunctionRules, HoldWhereverTheCallStands) {
+  Function inner{[](Tensor x) { return first_three(x); }, unknown_sizes()};
+  const ConcreteFunction only = inner.trace(Spec{f32, {kUnknown}});
+  const std::vector<std::pair<const char*, Body>> bodies = {
+      {"nobody needs the result", [](Tensor x) { return first_three(x), x; }},
+      {"nor what it is made of", [](Tensor x) { return first_three(exp(x + x)), x; }},
+      {"in both branches", [](Tensor x) { return cond(sum(x) > 0.f, [&] { return first_three(x); }, [&] { return first_three(x) * 2; }); }},
+      {"in branches that nobody needs", [](Tensor x) { return cond(sum(x) > 0.f, [&] { return first_three(x); }, [&] { return first_three(x); }), x; }},
+      {"in a loop", [](Tensor x) { return fold([&](Tensor s, Tensor row) { return s + sum(first_three(x)) * row; }, Tensor(0.f), Tensor{1.f, 2.f}); }},
+      {"in a Function", [=](Tensor x) { return inner(x); }},
+      {"in a concrete one", [=](Tensor x) { return only(x); }},
+      {"under a tape", [](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         const Tensor y = sum(square(first_three(x)));
+         return tape.gradient(y, x);
+       }},
+      {"under a tape, for its gradient alone", [](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         const Tensor y = cond(sum(x) > 0.f, [&] { return sum(first_three(x)); }, [&] { return sum(x); });
+         return tape.gradient(y, x);
+       }},
+      {"under an accumulator", [](Tensor x) {
+         ForwardAccumulator forward(x, ones_like(x));
+         const Tensor y = square(first_three(x));
+         return forward.jvp(y);
+       }},
+      {"in a Jacobian", [](Tensor x) {
+         GradientTape tape({.persistent = true});
+         tape.watch(x);
+         const Tensor y = ensure_shape(square(first_three(x)), {3});
+         return tape.jacobian(y, x);
+       }},
+  };
+  for (const auto& [what, body] : bodies) {
+    const std::string wanted = outcome(body, kShort);
+    EXPECT_NE(wanted.find("slice: "), std::string::npos) << what << ": " << wanted;
+    for (const Pass& pass : passes()) {
+      FunctionOptions options = unknown_sizes();
+      options.without = {pass.name};
+      Function f{body, options};
+      EXPECT_EQ(outcome(f, kLong), outcome(body, kLong)) << what << ", without " << pass.name;
+      EXPECT_EQ(outcome(f, kShort), wanted) << what << ", without " << pass.name;
+    }
+    FunctionOptions options = unknown_sizes();
+    options.check_numerics = true;
+    Function guarded{body, options};
+    EXPECT_EQ(outcome(guarded, kLong), outcome(body, kLong)) << what << ", guarded";
+    EXPECT_EQ(outcome(guarded, kShort), wanted) << what << ", guarded";
+    Function f{body, unknown_sizes()}, outer{[=](Tensor x) { return f(x) * 1.f; }, unknown_sizes()};
+    EXPECT_EQ(outcome(outer, kShort), wanted) << what << ", in another Function";
+  }
+}
+
+TEST(FunctionRules, HoldUnderATapeAndAnAccumulatorAroundTheCall) {
+  const auto around = [](const Body& f) -> Body {
+    return [=](Tensor x) {
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor y = f(x);
+      return tape.gradient(y, x);
+    };
+  };
+  const auto forward = [](const Body& f) -> Body {
+    return [=](Tensor x) {
+      ForwardAccumulator moved(x, ones_like(x));
+      const Tensor y = f(x);
+      return moved.jvp(y);
+    };
+  };
+  const Body body = [](Tensor x) { return first_three(exp(x)), square(first_three(x)); };
+  const Function f{body, unknown_sizes()};
+  for (const auto& way : {Body(around(f)), Body(forward(f))}) {
+    EXPECT_EQ(outcome(way, kShort), outcome(body, kShort));
+    EXPECT_NO_THROW(way(kLong));
+  }
+  EXPECT_EQ(outcome(around(f), kLong), outcome(around(body), kLong));
+  EXPECT_EQ(outcome(forward(f), kLong), outcome(forward(body), kLong));
+}
+
+// SEMANTICS 151: also of sizes that were not known while tracing
+TEST(FunctionRules, DeadCallsHideNothingAndCostNothing) {
+  const auto body = [](Tensor a, Tensor b) {
+    matmul(exp(a), b);
+    return a * 2;
+  };
+  const Spec square{f32, {kUnknown, kUnknown}};
+  Function f{body, {.signature = {square, square}}};
+  f(ones({2, 3}), ones({3, 2}));
+  const FunctionReport::Trace trace = f.explain().traces[0];
+  EXPECT_EQ(trace.ops, 1u);
+  ASSERT_EQ(trace.steps.size(), 1u);
+  EXPECT_EQ(trace.steps[0].ops, std::vector<std::string>{"multiply"});
+  try {
+    f(ones({2, 3}), ones({2, 2}));
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.op(), "matmul");
+  }
+}
+
+TEST(FunctionRules, AreNotKeptOfSizesThatAreKnown) {
+  Function f = [](Tensor x) { return first_three(x) + first_three(exp(x)), x * 2; };
+  f(kLong);
+  EXPECT_EQ(f.graph().str().find("check"), std::string::npos) << f.graph().str();
+  Function g{[](Tensor x) { return first_three(x) + first_three(x); }, unknown_sizes()};
+  g(kLong);
+  const std::string text = g.graph().str();
+  const std::size_t first = text.find("check slice(%0, begin=[0], size=[3])");
+  EXPECT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("check", first + 1), std::string::npos) << text;  // the second is the same
+  EXPECT_EQ(g.explain().traces[0].ops, 2u);
+  EXPECT_NE(g.graph().html().find("2 ops, 2 steps"), std::string::npos);
+}
+
+TEST(FunctionRules, AreAppliedWhereValuesDecideSizes) {
+  const auto body = [](Tensor x) { return first_three(boolean_mask(x, x > 0.f)) * 2; };
+  Function f = body;
+  const Tensor three{1.f, -1.f, 2.f, 3.f}, two{1.f, -1.f, 2.f, -3.f};
+  EXPECT_EQ(f(three).str(), body(three).str());
+  EXPECT_EQ(outcome(f, two), outcome(body, two));
+  EXPECT_NE(outcome(f, two).find("slice: begin 0 and size 3"), std::string::npos);
+  EXPECT_EQ(f(three).str(), body(three).str());
+  EXPECT_NO_THROW(f.graph().html());
+}
+
+// The second side infers again what its rules read: nothing is saved for them.
+TEST(FunctionRules, SaveNothingForASplitGraph) {
+  Graph joint;
+  Tracer tracer(joint);
+  const Tensor x = tracer.input({f32, {kUnknown}}, {}), dy = tracer.input({f32, {kUnknown}}, {});
+  tracer.install();
+  const Tensor y = x * 2, other = exp(x), dx = dy * 3;
+  static_cast<void>(dy + other);
+  tracer.remove();
+  joint.outputs = {tracer.value_of(y, nullptr, {}), tracer.value_of(dx, nullptr, {})};
+  optimize(joint, 2);
+  const SplitGraph parts = split_graph(joint, 1, 1);
+  EXPECT_EQ(parts.saved, 0u);
+  verify(parts.forward, "split_graph");
+  verify(parts.backward, "split_graph");
+  EXPECT_EQ(parts.forward.calls(), 1u);
+  EXPECT_EQ(parts.backward.calls(), 1u);
+  const Runner backward(parts.backward);
+  std::vector<Tensor> equal{kLong, kLong}, unequal{kLong, kShort};
+  EXPECT_EQ(backward.run(equal)[0].str(), (kLong * 3).str());
+  EXPECT_THROW(backward.run(unequal), ShapeError);
+}
+
+TEST(FunctionRules, HoldInGraphsOfTheOldWay) {
+  namespace v1 = compat::v1;
+  const std::string wanted = first_three(kLong).str();
+  v1::Graph graph;
+  v1::Session session(graph);
+  const v1::GraphScope scope = graph.as_default();
+  const Tensor x = v1::placeholder(f32, {kUnknown}), part = first_three(x), other = x * 2;
+  EXPECT_EQ(session.run(part, {{x, kLong}}).str(), wanted);
+  EXPECT_THROW(session.run(part, {{x, kShort}}), IndexError);
+  EXPECT_NO_THROW(session.run(other, {{x, kShort}}));  // who does not want it does not run it
+}
+
+}  // namespace
+}  // namespace weft::test
