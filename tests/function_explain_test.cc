@@ -1,4 +1,5 @@
 // Nothing hidden: what a Function says about its traces, its passes, the steps of its plan and their times, and where its errors come from.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -75,6 +76,50 @@ TEST(FunctionExplain, ReportsAndGraphsGoToStreams) {
   std::ostringstream out;
   out << f.explain() << f.graph();
   EXPECT_EQ(out.str(), f.explain().str() + f.graph().str());
+}
+
+// Of captured Variables too, if the body goes through their tree; all weights of a net are made at one line.
+TEST(FunctionExplain, VariablesHaveTheirPathsInTheTreesOfTheBody) {
+  using Names = std::vector<std::string>;
+  Net net;
+  Variable named{1.f, {.name = "named"}}, alone{1.f};
+  SGD sgd{{.learning_rate = 0.1f}};
+  Function step = [&](Tensor x) {
+    GradientTape tape;
+    const Tensor loss = sum(net(x)) * named * alone;
+    sgd.apply(tape.gradient(loss, net), net);
+  };
+  step(ones({2, 3}));
+  const FunctionReport::Trace trace = step.explain().traces[0];
+  EXPECT_EQ(trace.writes, (Names{"hidden.weight", "hidden.bias", "out.weight", "out.bias"})) << step.explain();
+  EXPECT_NE(std::find(trace.reads.begin(), trace.reads.end(), "hidden.weight"), trace.reads.end()) << step.explain();
+  EXPECT_NE(std::find(trace.reads.begin(), trace.reads.end(), "Variable \"named\""), trace.reads.end()) << step.explain();
+  EXPECT_TRUE(contains(step.explain().str(), "the Variable made at function_explain_test.cc:")) << step.explain();
+
+  const int line = __LINE__ + 1;
+  Layer a{Variable{1.f}, Variable{2.f}}, b{Variable{3.f}, Variable{4.f}};
+  Function both = [&](Tensor x) {
+    for (const Layer* layer : {&a, &b})
+      for (auto [path, variable] : named_variables(*layer)) Variable(variable).assign(x);
+  };
+  both(1.f);
+  const std::string place = " (made at function_explain_test.cc:" + std::to_string(line) + ")";
+  EXPECT_EQ(both.explain().traces[0].writes, (Names{"weight", "bias", "weight" + place, "bias" + place}));
+
+  Function in_branch = [&](Tensor x) {
+    cond(x > 0.f, [&] {
+      for (auto [path, variable] : named_variables(a)) Variable(variable).assign(x);
+    }, [] {});
+  };
+  in_branch(1.f);
+  EXPECT_EQ(in_branch.explain().traces[0].writes, (Names{"weight", "bias"}));
+}
+
+TEST(FunctionExplain, OneOfAThingIsOne) {
+  Function f{[](Tensor x) { return exp(x); }, {.name = "f"}};
+  f(1.f);
+  EXPECT_TRUE(contains(f.explain().str(), "f: 1 trace\ntrace 0: first call; 1 op in 1 step, 0 bytes of working memory, 1 call, ")) << f.explain();
+  EXPECT_TRUE(contains(f.graph().html(), "1 op, 1 step<")) << f.graph().html();
 }
 
 TEST(FunctionExplain, StepsNameTheirOpsResultsAndLines) {

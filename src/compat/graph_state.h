@@ -127,7 +127,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   SlotRef made(SlotRef slot) override;
   void own_gradient(std::span<const Tensor> results) override;
   Follower* keeper() override { return &keeper_; }
-  void own_read() override {}
+  void own_read(const SlotRef&) override {}
   bool takes(const SlotRef& slot, const Tensor& value, Location at, const char* by) override;
   void enter_call() override { begin_step(); }
   void leave_call(std::span<Tensor>* results) override;

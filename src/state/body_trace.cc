@@ -72,8 +72,12 @@ bool BodyTracing::watched_around(const Variable& variable) const {
 // What a part reads of a Variable that it has written itself, or that an earlier turn has. Tapes around see a read like any other, which ends
 // the way to where the value came from. The value is none of theirs, so they are shown a read of -0; adding that changes no bit.
 Tensor BodyTracing::read_again(const Variable& variable, const Tensor& value, Location at) {
-  if (variable.trainable() && is_floating(variable.dtype()) && variable.slot()->role != Slot::Role::kLocal) own_read();
-  if (!watched_around(variable)) return value;
+  if (is_floating(variable.dtype()) && variable.slot()->role != Slot::Role::kLocal) own_read(variable.slot());
+  if (!watched_around(variable)) {
+    const bool taped = is_taped(tracer_.below()) || is_followed(value, &tracer_);
+    const Interpreter::Scope here(&tracer_);
+    return variable.trainable() && !taped ? value : cut_off(value, at);
+  }
   if (!value.shape().known())
     throw TraceError(name_, "a part reads " + variable.slot()->title() + " after it has written it, under a tape, and its sizes are not known; read it before, or "
                             "declare its shape.", at);

@@ -66,9 +66,12 @@ class BodyTracing final : public SlotSymbols {
   void froze(const Tensor& value, const Op* user, Location at) override {
     if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->froze(value, user, at);
   }
+  void walked(const NamedVariables& tree) override {
+    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->walked(tree);
+  }
   void own_gradient(std::span<const Tensor> results) override;
-  void own_read() override {
-    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_read();
+  void own_read(const SlotRef& slot) override {
+    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_read(slot);
   }
 
  private:

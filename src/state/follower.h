@@ -41,4 +41,11 @@ class Follower : public Interpreter {
 /// Who keeps gradients that the program gives, if this thread makes a trace now that somebody differentiates later; null: nobody.
 Follower* keeper_of_gradients();
 
+/// Whether an interpreter that stands on `below` follows the value.
+inline bool is_followed(const Tensor& x, const Interpreter* below) {
+  for (const Interpreter* each = Interpreter::top(); each != nullptr && each != below; each = each->below())
+    if (const auto* const tape = dynamic_cast<const Follower*>(each); tape != nullptr && tape->follows(x)) return true;
+  return false;
+}
+
 }  // namespace weft::inline v0

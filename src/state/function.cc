@@ -7,6 +7,7 @@
 #include "graph/passes.h"
 #include "base/planted.h"
 #include "graph/tracer.h"
+#include "state/follower.h"
 #include "state/regions.h"
 #include "state/transaction.h"
 #include <weft/print.h>
@@ -99,14 +100,6 @@ FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Locatio
   require_passes(options.without, at);
 }
 
-std::string FunctionCore::argument_name(std::size_t i) const {
-  return i < options.args.size() ? options.args[i] : "arg" + std::to_string(i);
-}
-
-std::string FunctionCore::path_of(const LeafNote& note) const {
-  return argument_name(note.argument) + (note.path.empty() ? "" : ".") + note.path;
-}
-
 std::shared_ptr<FunctionTrace> FunctionCore::find(std::span<Tensor* const> arguments) {
   const std::lock_guard guard(mutex_);
   for (const std::shared_ptr<FunctionTrace>& trace : traces_)
@@ -196,6 +189,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
   Tensor* const first_asked = inputs.end() - trace.reads.size() - trace.asked.size();
   SlotSymbols* const around = Transaction::current() != nullptr ? Transaction::current()->symbols : nullptr;
   if (around != nullptr) {
+    for (const SlotUse& use : trace.read_again) around->own_read(variable_of(use, variables).slot());
     for (const SlotRef& slot : trace.captured) touch(slot);
     for (const Variable* variable : variables) touch(variable->slot());
     for (std::size_t i = 0; i < trace.asked.size(); ++i) first_asked[i] = around->each_call(trace.asked[i]);
@@ -253,16 +247,21 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
 
 namespace {
 
-// Whether somebody follows what happens now. A trace alone does not: it will say of itself what the call says.
-bool is_taped() {
-  for (const Interpreter* i = Interpreter::top(); i != nullptr; i = i->below())
-    if (dynamic_cast<const Tracer*>(i) == nullptr) return true;
+// Whether somebody follows what happens now and would miss some of it. A trace alone does not: it will say of itself what the call says.
+bool needs_body(const FunctionTrace& trace, std::span<Variable* const> variables) {
+  if (!trace.own_gradients && trace.read_again.empty()) return false;
+  for (const Interpreter* i = Interpreter::top(); i != nullptr; i = i->below()) {
+    if (trace.own_gradients && dynamic_cast<const Tracer*>(i) == nullptr) return true;
+    if (const auto* const tape = dynamic_cast<const Follower*>(i))
+      for (const SlotUse& use : trace.read_again)
+        if (tape->watches(variable_of(use, variables).slot()->id, false)) return true;
+  }
   return false;
 }
 
 // Whether gradients that the body gives are to be seen, for which it has to run; or kept, unless it writes, which is one step of a program.
-bool runs_body(const FunctionTrace& trace) {
-  return trace.own_gradients && (is_taped() || (trace.writes.empty() && keeper_of_gradients() != nullptr));
+bool runs_body(const FunctionTrace& trace, std::span<Variable* const> variables) {
+  return needs_body(trace, variables) || (trace.own_gradients && trace.writes.empty() && keeper_of_gradients() != nullptr);
 }
 
 template <class F>
@@ -286,7 +285,7 @@ bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const
   const std::span<Tensor* const> tensors(arguments, count);
   const std::shared_ptr<FunctionTrace> trace = only == nullptr ? core.find(tensors) : takes_at_once(**only, tensors) ? *only : nullptr;
   if (trace == nullptr) return false;
-  if (runs_body(*trace)) return false;
+  if (runs_body(*trace, {})) return false;
   Tensors outputs = with_memory(core, at, [&] {
     CallInputs inputs = room_for(*trace, count);
     for (std::size_t i = 0; i < count; ++i) inputs[i] = std::move(*arguments[i]);
@@ -305,7 +304,7 @@ bool FunctionCall::prepare(Body body, void* context) {
     if (s.core.options.run_eagerly) return false;
     if (s.only == nullptr) find_or_trace(body, context);
     else s.trace = *s.only;
-    return !runs_body(*s.trace);
+    return !runs_body(*s.trace, s.leaves.variables);
   });
 }
 
@@ -354,7 +353,7 @@ void FunctionCall::run() {
 
 std::vector<Tensor> SingleTrace::call_flat(std::vector<Tensor> tensors, Location at) const {
   core_->require_flat(*trace_, tensors, at);
-  if (trace_->own_gradients && is_taped())
+  if (needs_body(*trace_, {}))
     throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.", at);
   const Tensors outputs = with_memory(*core_, at, [&] {
     CallInputs inputs = room_for(*trace_, tensors.size());

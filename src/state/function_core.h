@@ -59,6 +59,7 @@ struct FunctionTrace {
   std::vector<std::string> result_texts;  // "f32[]", "loss f32[]": one for each Tensor and Variable
   bool takes_variables = false;  // there are some in the arguments
   bool own_gradients = false;    // the body gives gradients of its own, which a tape around a call can only see by running it
+  std::vector<SlotUse> read_again;  // floating, not trainable, read after the body wrote them: the same holds for a tape that watches one
   bool exact = false;            // no size in kind.shapes is unknown
   bool at_once = false;          // of a body of Tensors that returns one or nothing, not run eagerly: no handle was empty, so kind.shapes
                                  // and dtypes say all

@@ -10,11 +10,25 @@
 
 namespace weft::inline v0::detail {
 
+// A second tree may have the same paths.
+void Tracing::name_walked() {
+  std::unordered_set<std::string> taken;
+  for (const NamedVariables& tree : walked_)
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+      const Slot& slot = *tree.values()[i].slot();
+      std::string path(tree.path(i));
+      if (path.empty() || paths_.contains(&slot)) continue;
+      if (!taken.insert(path).second) path += " (made at " + place_text(slot.made_at) + ")";
+      paths_.emplace(&slot, std::move(path));
+    }
+}
+
 SlotUse Tracing::use_of(const SlotRef& slot) const {
   const std::ptrdiff_t argument = argument_of(slot);
   const SlotRef& passed = argument < 0 ? slot : call_.leaves.variables[static_cast<std::size_t>(argument)]->slot();
   const auto note = titles_.find(passed.get());
-  std::string title = note != titles_.end() ? call_.core.path_of(*note->second) : slot->title();
+  const auto walked = paths_.find(passed.get());
+  std::string title = note != titles_.end() ? call_.core.path_of(*note->second) : walked != paths_.end() ? walked->second : slot->title();
   if (argument >= 0) return {argument, std::nullopt, std::move(title)};
   return {-1, Variable(slot), std::move(title)};
 }
@@ -59,6 +73,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   graph_.outputs.insert(graph_.outputs.end(), results_.begin(), results_.end());
   graph_.outputs.insert(graph_.outputs.end(), replacements_.begin(), replacements_.end());
   std::vector<SlotUse> writes;
+  name_walked();
   order_inputs();
   each_write([&](const SlotRef& slot, const Tensor& value, Location at) {
     graph_.outputs.push_back(tracer_.value_of(value, nullptr, at));
@@ -87,6 +102,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   trace->result_texts = std::move(result_texts_);
   trace->takes_variables = !call_.leaves.variables.empty();
   trace->own_gradients = own_gradients_;
+  for (const SlotRef& slot : read_again_) trace->read_again.push_back(use_of(slot));
   for (const Tensor& symbol : symbols_) trace->dtypes.push_back(symbol.dtype());
   trace->exact = std::all_of(kind_.shapes.begin(), kind_.shapes.end(), [](const Shape& shape) { return shape.known(); });
   trace->at_once = !call_.core.options.run_eagerly && call_.leaves.variables.empty() && trace->replaced.empty() &&

@@ -25,6 +25,14 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::string FunctionCore::argument_name(std::size_t i) const {
+  return i < options.args.size() ? options.args[i] : "arg" + std::to_string(i);
+}
+
+std::string FunctionCore::path_of(const LeafNote& note) const {
+  return argument_name(note.argument) + (note.path.empty() ? "" : ".") + note.path;
+}
+
 // The difference from the trace that is most like this call.
 std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes) const {
   const std::lock_guard guard(mutex_);

@@ -1,10 +1,12 @@
 // One run of a Function's body on symbols, from which a trace is made.
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "graph/tracer.h"
+#include "state/follower.h"
 #include "state/function_core.h"
 #include "state/installed.h"
 
@@ -18,14 +20,18 @@ struct Places {
 Places places_in(std::span<const Argument> trees);
 
 // The interpreter of a trace. What is read of Variables is no business of tapes below: they will see the call. But of a call they see what
-// Variables held before it, while a body that reads what it has written gives them that to follow.
+// Variables held before it, while a body that reads what it has written gives them that to follow, if they watch it, and ends the way to where
+// it came from. All watch what is trainable, so they must run such a body; of others they follow the trace, where the way ends.
 class FunctionTracer final : public Tracer {
  public:
   FunctionTracer(Graph& graph, Transaction& transaction) : Tracer(graph), transaction_(transaction) {}
-  Tensor read(std::uint64_t, const Variable& variable, Tensor value, Location) override {
+  Tensor read(std::uint64_t, const Variable& variable, Tensor value, Location at) override {
     const SlotRef& slot = variable.slot();
-    if (variable.trainable() && is_floating(variable.dtype()) && slot->role != Slot::Role::kLocal && transaction_.has_written(slot)) transaction_.symbols->own_read();
-    return value;
+    if (!is_floating(variable.dtype()) || slot->role == Slot::Role::kLocal || !transaction_.has_written(slot)) return value;
+    transaction_.symbols->own_read(slot);
+    if (variable.trainable() && !is_followed(value, this)) return value;
+    const Interpreter::Scope here(this);
+    return cut_off(std::move(value), at);
   }
 
  private:
@@ -91,8 +97,12 @@ class Tracing final : public SlotSymbols {
     if (is_number(*value.node())) list_frozen(frozen_, value, user, value.node()->made_at());
     else tracer_.value_of(value, user, at);
   }
+  void walked(const NamedVariables& tree) override { walked_.push_back(tree); }
   void own_gradient(std::span<const Tensor>) override { own_gradients_ = true; }
-  void own_read() override { own_gradients_ = true; }
+  void own_read(const SlotRef& slot) override {
+    if (slot->options.trainable) own_gradients_ = true;
+    else if (std::find(read_again_.begin(), read_again_.end(), slot) == read_again_.end()) read_again_.push_back(slot);
+  }
 
  private:
   void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
@@ -102,6 +112,7 @@ class Tracing final : public SlotSymbols {
   void find_replaced(const Places& now);
   static void list_frozen(std::vector<FunctionReport::Constant>& list, const Tensor& value, const Op* user, Location at);
   FunctionReport::Trace first_report() const;
+  void name_walked();
   SlotUse use_of(const SlotRef& slot) const;
   std::ptrdiff_t argument_of(const SlotRef& slot) const;
   std::vector<std::int32_t> old_values(const std::vector<SlotUse>& reads) const;
@@ -127,8 +138,10 @@ class Tracing final : public SlotSymbols {
   std::vector<SlotRef> stand_ins_;   // for the call's Variables, in their order
   std::unordered_map<const Slot*, std::size_t> passed_, stands_in_;  // which of the call's Variables a slot is, or stands in for
   std::unordered_map<const Slot*, const LeafNote*> titles_;          // of those passed, where they were met first
+  std::vector<NamedVariables> walked_;                   // trees that the body has gone through
+  std::unordered_map<const Slot*, std::string> paths_;   // in them
   std::vector<SlotRef> given_;       // what the Variables in the copies are, one by one
-  std::vector<SlotRef> reads_;
+  std::vector<SlotRef> reads_, read_again_;
   std::vector<EachCall> asked_;
   std::vector<ValueId> asked_values_;  // the inputs for them
   std::unordered_set<SlotRef> locals_;

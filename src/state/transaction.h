@@ -17,6 +17,7 @@
 #include "core/update.h"
 #include "state/slot.h"
 #include <weft/transaction.h>
+#include <weft/tree.h>
 
 namespace weft::inline v0 {
 
@@ -71,12 +72,14 @@ class SlotSymbols {
   /// A value that is known while tracing has decided, or is part of a part: it is listed, and refused where constants are. It is not held: passes
   /// look at who else holds a value.
   virtual void froze(const Tensor&, const Op*, Location) {}
+  /// The program has gone through a tree: what Variables are called in it.
+  virtual void walked(const NamedVariables&) {}
   /// The program gives a gradient of its own, which its ops do not show; of a call that hides one, these are the results.
   virtual void own_gradient(std::span<const Tensor> results) = 0;
   /// Who keeps such gradients, so that the program can be differentiated later; null: nobody.
   virtual Follower* keeper() { return nullptr; }
-  /// The program reads a trainable Variable that it has written: to a tape that is to follow the whole, a read that it cannot see.
-  virtual void own_read() = 0;
+  /// The program reads a floating Variable that it has written: to a tape that watches it and is to follow the whole, a read that it cannot see.
+  virtual void own_read(const SlotRef& slot) = 0;
   /// A write: true if it has been taken, and the transaction is to forget what it knows of the slot.
   virtual bool takes(const SlotRef&, const Tensor& /*value*/, Location, const char* /*by*/) { return false; }
   /// A Function that writes is called: what is read and written until `leave_call` is one step. Results may be replaced; they are null if it failed.

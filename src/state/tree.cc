@@ -79,7 +79,9 @@ std::vector<Tensor> values_of(const std::vector<SlotRef>& slots) {
 
 NamedVariables named_variables(void* tree, WalkFn walk, Which which) {
   const Collector collector(tree, walk, which, true);
-  return {collector.index, copies(collector.found)};
+  NamedVariables named{collector.index, copies(collector.found)};
+  if (Transaction* const t = Transaction::current(); t != nullptr && t->symbols != nullptr) t->symbols->walked(named);
+  return named;
 }
 
 std::vector<Variable> variables(void* tree, WalkFn walk, Which which) { return copies(Collector(tree, walk, which, false).found); }
