@@ -91,7 +91,7 @@ TEST(FunctionExplain, VariablesHaveTheirPathsInTheTreesOfTheBody) {
   };
   step(ones({2, 3}));
   const FunctionReport::Trace trace = step.explain().traces[0];
-  EXPECT_EQ(trace.writes, (Names{"hidden.weight", "hidden.bias", "out.weight", "out.bias"})) << step.explain();
+  EXPECT_EQ(trace.writes, (Names{"hidden.weight", "hidden.bias", "out.weight", "out.bias", "Variable \"iterations\""})) << step.explain();
   EXPECT_NE(std::find(trace.reads.begin(), trace.reads.end(), "hidden.weight"), trace.reads.end()) << step.explain();
   EXPECT_NE(std::find(trace.reads.begin(), trace.reads.end(), "Variable \"named\""), trace.reads.end()) << step.explain();
   EXPECT_TRUE(contains(step.explain().str(), "the Variable made at function_explain_test.cc:")) << step.explain();
