@@ -16,7 +16,7 @@ bool is_input(const Graph& graph, ValueId id) {
 // nothing. What an update row reads besides must be the call's own: an input may go, or be what another update changes, before the call
 // publishes. (A prepared kernel holds its inputs. Nobody changes what it holds.)
 std::vector<std::size_t> replaced_outputs(const Graph& graph, const GraphNode& node, OldValues old_values, const std::vector<std::uint32_t>& uses) {
-  if (!can_prepare(*node.op, graph.values[node.first].spec.dtype)) return {};
+  if (!node.runs || !can_prepare(*node.op, graph.values[node.first].spec.dtype)) return {};
   std::vector<std::size_t> places;
   const std::size_t changed = first_changed(*node.op);
   const std::size_t first = graph.outputs.size() - old_values.size();
@@ -51,7 +51,7 @@ void Plan::find_late(OldValues old_values) {
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
     const GraphNode& node = graph_.nodes[n];
     // A kernel may read what is known only when it is there: what it changes is known.
-    if (ways_[n] != Way::kCall && !(ways_[n] == Way::kDynamic && node.op->is(kChanges) && values_[node.first].spec.shape.known())) continue;
+    if (ways_[n] != Way::kCall && !(ways_[n] == Way::kDynamic && node.runs && node.op->is(kChanges) && values_[node.first].spec.shape.known())) continue;
     std::vector<std::size_t> places = replaced_outputs(graph_, node, old_values, uses);
     if (places.empty()) continue;
     ways_[n] = Way::kLate;
