@@ -203,6 +203,11 @@ class WEFT_API Optimizer {
   void apply(const std::vector<T>& gradients, const std::vector<Variable>& variables, Location at = Location::here()) {
     apply(std::vector<Grad>(gradients.begin(), gradients.end()), variables, at);
   }
+  /// The same for one Variable: sgd.apply(tape.gradient(loss, w), w).
+  template <std::convertible_to<Grad> G>
+  void apply(const G& gradient, const Variable& variable, Location at = Location::here()) {
+    apply(std::vector<Grad>{gradient}, std::vector<Variable>{variable}, at);
+  }
 
   /// Steps so far: calls of apply, divided by gradient_accumulation_steps.
   std::int64_t steps() const;

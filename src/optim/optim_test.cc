@@ -43,6 +43,16 @@ TEST(Optimizer, KeepsVariablesOfOneNameApart) {
   EXPECT_FLOAT_EQ(sgd.slots.at("same_2").at("momentum").value().item<float>(), -0.02f);
 }
 
+TEST(Optimizer, TakesOneGradientForOneVariable) {
+  SGD sgd{{.learning_rate = 0.5}};
+  Variable w{3.f, {.name = "w"}};
+  GradientTape tape{{.persistent = true}};
+  const Tensor loss = w * w;
+  sgd.apply(tape.gradient(loss, w), w);
+  EXPECT_EQ(w.value().item<float>(), 0);
+  EXPECT_EQ(message<ValueError>([&] { sgd.apply(Grad(), w); }), "SGD: no gradient is given for w; compute the loss from them while the tape records.");
+}
+
 // SEMANTICS 179
 TEST(Optimizer, CountsItsSteps) {
   SGD sgd;
