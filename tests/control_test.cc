@@ -92,7 +92,7 @@ TEST(Cond, RefusesASymbolThatHasLeftItsTrace) {
 TEST(Cond, RefusesWhatDisagrees) {
   Function dtypes = [](Tensor up, Tensor x) { return cond(up, [&] { return x; }, [&] { return cast(x, i32); }); };
   EXPECT_TEXT(TraceError, dtypes(true, kRow),
-              "cond: is i32[4] in the second branch and f32[4] in the first; structure, dtypes, ranks and host values must be the same.");
+              "cond: what is returned is i32[4] in the second branch and f32[4] in the first; structure, dtypes, ranks and host values must be the same.");
   Function counts = [](Tensor up, Tensor x) {
     return cond(up, [&] { return std::vector<Tensor>{x}; }, [&] { return std::vector<Tensor>{x, x}; })[0];
   };

@@ -33,8 +33,8 @@ void require_alike(const char* name, const Argument& a, const Argument& b, const
   const std::string rule = "; structure, dtypes, ranks and host values must be the same.";
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i)
     if (left[i].path != right[i].path || left[i].text != right[i].text) {
-      const std::string path = left[i].path.empty() ? "" : "`" + left[i].path + "` ";
-      throw TraceError(name, path + "is " + left[i].text + " " + first + " and " + right[i].text + " " + second + rule, at);
+      const std::string path = left[i].path.empty() ? "what is returned" : "`" + left[i].path + "`";
+      throw TraceError(name, path + " is " + left[i].text + " " + first + " and " + right[i].text + " " + second + rule, at);
     }
   throw TraceError(name, std::string("the structure ") + first + " differs from that " + second + rule, at);
 }
