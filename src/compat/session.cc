@@ -24,7 +24,7 @@ Tensor fed_value(const GraphState& graph, ValueId id, const Tensor& value, Locat
   const Node& node = *value.node();
   if (node.symbolic)
     throw TraceError(kBy, "the value fed for " + title() +
-        " is itself a tensor of a graph and has no value yet; run it first, and feed what that gives.", at);
+        " is itself a tensor of a graph and has no value yet; make it where no graph is open, or run it first and feed what that gives.", at);
   // Of a number that was written there, the braces hold one handle and the feeds another; a named tensor has a third.
   const bool written = node.literal && node.count.load(std::memory_order_relaxed) <= 2;
   if (written && value.dtype() != spec.dtype && literal_fits(node.number(), spec.dtype))

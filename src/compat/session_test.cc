@@ -106,7 +106,8 @@ TEST(Session, FeedsReplaceAnyTensor) {
   EXPECT_EQ(message<ValueError>([&] { session.run(y); }),
       "Session::run: placeholder \"x\" f32[?,2] is needed and not fed; give it a value.");
   EXPECT_EQ(message<TraceError>([&] { session.run(y, {{x, h}}); }),
-            "Session::run: the value fed for placeholder \"x\" f32[?,2] is itself a tensor of a graph and has no value yet; run it first, and feed what that gives.");
+            "Session::run: the value fed for placeholder \"x\" f32[?,2] is itself a tensor of a graph and has no value yet; make it where no graph is "
+            "open, or run it first and feed what that gives.");
   EXPECT_EQ(message<ShapeError>([&] { session.run(y, {{x, {1.f, 2.f}}}); }),
       "Session::run: placeholder \"x\" f32[?,2] is fed with f32[2]; the shapes must agree.");
   EXPECT_EQ(message<DtypeError>([&] { session.run(y, {{x, Tensor({{1, 2}})}}); }),
