@@ -6,11 +6,11 @@ usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--
   ID            only these workloads (see --list); all of them otherwise
   --peers       measures TensorFlow, JAX, PyTorch, LibTorch and oneDNN as well; installs them if they are missing
   --json FILE   writes the rows: id, case, ours_ns, limit_ns, of_limit, peers (name -> ns, ratio, low, high)
-  --from FILE   takes the rows of all other workloads from what --json wrote in an earlier run
+  --from FILE   takes the rows of all other workloads from what --json wrote in an earlier run; for --report docs/benchmarks.json otherwise
   --quick       few short rounds: shows that everything runs, not how fast
   --rounds N    rounds for each row, 15 otherwise
   --profile     prints what the time of our training steps is made of, and measures nothing
-  --report      writes docs/benchmarks.md; a full run with --peers does so anyway, a part of the workloads only with --from
+  --report      writes docs/benchmarks.md, and its rows to docs/benchmarks.json; a full run with --peers does so anyway
 
 A ratio is ours / theirs, the median over rounds with its 95 % interval: below 1 we are faster. See protocol.h and measure.py.
 """
@@ -32,6 +32,7 @@ from suite import CASES, IDS, NOBODY, ONE_THREAD, PEERS
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build", "release")
 LOGS = os.path.join(ROOT, "build", "bench")
+DATA = os.path.join(ROOT, "docs", "benchmarks.json")
 THREADS = 2  # the cores that every contestant may use
 
 
@@ -58,9 +59,10 @@ def arguments():
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds needs a positive number")
     if options.report and options.ids and not options.earlier:
-        parser.error("a report needs all workloads; leave the ids out, or take the others --from an earlier run")
-    if options.earlier:
+        options.earlier = DATA
+    elif options.earlier:
         options.earlier = os.path.join(os.environ.get("WEFT_BENCH_FROM", ""), options.earlier)
+    if options.earlier:
         if not os.access(options.earlier, os.R_OK):
             parser.error(f"cannot read {options.earlier}")
     if options.json:
@@ -174,6 +176,7 @@ def main():
             write_json(options.json, rows)
     if options.report or (options.peers and not options.ids and not options.quick):
         report.write(ROOT, rows, peers, isa, quick=options.quick)
+        write_json(DATA, rows)
         print("Wrote docs/benchmarks.md")
     return any(row.get("failed") for row in rows)
 

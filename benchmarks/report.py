@@ -213,7 +213,8 @@ def compiling(rows):
     for row in found:
         cells = [row["peers"].get(name) for name in names]
         compared = (f"{c['seconds']:.3g} s ({c['ratio']:.3g}), {megabytes(c['bytes'])}" if c else "" for c in cells)
-        yield line(row["id"], row["case"].removeprefix("compiling "), f"{row['ours_seconds']:.3g} s, {megabytes(row['ours_bytes'])}", *compared)
+        what = row["case"].removeprefix("compiling ")
+        yield line(row["id"], f"`{what}`" if what.startswith("#") else what, f"{row['ours_seconds']:.3g} s, {megabytes(row['ours_bytes'])}", *compared)
 
 
 def doubts(rows):
@@ -251,7 +252,7 @@ def write(root, rows, peers, isa, quick):
         # A column for those alone who take part.
         present = [name for name in names if any(name in row["peers"] or name in row.get("void", {}) for row in of_group)]
         if present:
-            file = f"benchmarks-{group.replace(' ', '-')}.svg"
+            file = f"benchmarks-{group.lower().replace(' ', '-')}.svg"
             with open(f"{root}/docs/{file}", "w") as out:
                 out.write(plot.ratios([row for row in of_group if row["peers"]], names))
             lines.append(f"![Ours / theirs, {group}]({file})\n")
