@@ -27,7 +27,7 @@ import report
 import sizes
 from contestant import Contestant, Declined
 from measure import Protocol, measure
-from suite import CASES, IDS, NOBODY, ONE_THREAD, PEERS
+from suite import CASES, IDS, LESS, NOBODY, ONE_THREAD, PASSES, PEERS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build", "release")
@@ -120,6 +120,8 @@ def run(options):
     os.makedirs(LOGS, exist_ok=True)
     ours = [Contestant("Weft", [f"{BUILD}/weft_bench"], log=f"{LOGS}/weft.log")]
     slow = [Contestant("Weft on 1 thread", ours[0].command, {"WEFT_NUM_THREADS": "1"}, f"{LOGS}/weft_1.log")]
+    lacking = {f"Weft without {name}": [Contestant(f"Weft without {name}", ours[0].command, {"WEFT_BENCH_WITHOUT": name}, f"{LOGS}/weft_without_{name}.log")]
+               for name in PASSES}
     limit = [Contestant("limit", [f"{BUILD}/weft_limit"], log=f"{LOGS}/limit.log")]
     triad = [Contestant("triad", [f"{BUILD}/weft_limit"], log=f"{LOGS}/triad.log")]
     peers = install_peers.peers(LOGS, len(cores)) if options.peers else []
@@ -135,7 +137,8 @@ def run(options):
     try:
         for case in (case for case in CASES if case.id in chosen):
             try:
-                rivals = {PEERS: {peer.name: peer.variants for peer in peers}, ONE_THREAD: {slow[0].name: slow}, NOBODY: {}}[case.rivals]
+                rivals = {PEERS: {peer.name: peer.variants for peer in peers}, ONE_THREAD: {slow[0].name: slow}, LESS: lacking,
+                          NOBODY: {}}[case.rivals]
                 rows.append(measure(case, ours, limit, triad, rivals, protocol))
             except Declined as why:
                 rows.append({**untimed(case.id, case.name), "failed": str(why)})
@@ -152,15 +155,15 @@ def run(options):
                 write_json(options.json, rows)
         return rows, everyone, limit[0].version
     finally:
-        for contestant in ours + slow + limit + triad + [variant for peer in peers for variant in peer.variants]:
+        for contestant in ours + slow + limit + triad + [variant for rival in (*lacking.values(), *(peer.variants for peer in peers)) for variant in rival]:
             contestant.end()
 
 
 def with_earlier(rows, path):
-    """The rows of this run in the places of those they repeat, and behind them what is new."""
-    fresh = {(row["id"], row["case"]): row for row in rows}
+    """The rows of this run in the places of those they repeat, and behind them what is new. Cases that are no more are left out."""
+    fresh, known = {(row["id"], row["case"]): row for row in rows}, {(case.id, case.name) for case in CASES}
     with open(path) as file:
-        earlier = json.load(file)
+        earlier = [row for row in json.load(file) if row["id"] == "T19" or (row["id"], row["case"]) in known]
     return [fresh.pop((row["id"], row["case"]), row) for row in earlier] + list(fresh.values())
 
 

@@ -73,9 +73,9 @@ Workload while_turns(const Tensors& x);
 Workload batch_jacobian(const Tensors& x);
 Workload traced_expression(const Tensors& x);
 
-// ours_training.cc: steps of training, traced or not, without which passes over what was traced. The results are the losses of the first 20
+// ours_training.cc: steps of training, without the pass that WEFT_BENCH_WITHOUT names. The results are the losses of the first 20.
 Workload adam_steps(const Tensors& x);
-Op mlp(bool traced, std::vector<std::string> without = {});
+Op mlp(bool traced);
 Workload cnn(const Tensors& x);
 Workload recommender(const Tensors& x);
 Workload lstm(const Tensors& x);

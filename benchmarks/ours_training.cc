@@ -1,6 +1,7 @@
 // Steps of training.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iomanip>
 #include <map>
 #include <memory>
@@ -96,7 +97,9 @@ class Training {
 };
 
 template <class Model, class Rule, class... Batch, class Options>
-Workload training(const Tensors& x, Options options, bool traced = true, FunctionOptions of_function = {}) {
+Workload training(const Tensors& x, Options options, bool traced = true) {
+  FunctionOptions of_function;
+  if (const char* const pass = std::getenv("WEFT_BENCH_WITHOUT")) of_function.without.push_back(pass);
   const auto begin = [=] { return std::make_shared<Training<Model, Rule, Batch...>>(x, options, traced, of_function); };
   Workload workload;
   workload.run = [all = begin()](long count) {
@@ -138,9 +141,9 @@ Workload adam_steps(const Tensors& x) {
           }};
 }
 
-Op mlp(bool traced, std::vector<std::string> without) {
+Op mlp(bool traced) {
   return [=](const Tensors& x) {
-    return training<Mlp, Adam, Tensor, Tensor>(x, AdamOptions{.learning_rate = 1e-3f, .epsilon = 1e-7}, traced, {.without = without});
+    return training<Mlp, Adam, Tensor, Tensor>(x, AdamOptions{.learning_rate = 1e-3f, .epsilon = 1e-7}, traced);
   };
 }
 

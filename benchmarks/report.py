@@ -157,20 +157,6 @@ def recording(rows, names):
     yield line("T1", "what the tape adds: the difference of these two", seconds(ours), "", "", "", *(ratio(name) for name in names))
 
 
-def passes(rows):
-    """How much longer a step takes without each pass."""
-    ops = {(case.id, case.name): case.op for case in CASES}
-    times = {ops.get((row["id"], row["case"])): row["ours_ns"] for row in rows if row["id"] == "passes" and row["ours_ns"] is not None}
-    if times.get("traced_mlp_with_all_passes") is None or len(times) < 2:
-        return
-    yield "\n## What the passes are worth\n"
-    yield "A traced step without a pass, in multiples of the step with all of them.\n"
-    yield "| Without | Time |\n|---|---|"
-    for op, time in times.items():
-        if "without" in op:
-            yield f"| {op.removeprefix('traced_mlp_without_')} | {time / times['traced_mlp_with_all_passes']:.3g} |"
-
-
 def losses(rows):
     yield "\n## Rows we lose\n"
     lost = [(entry["ratio"], row, name, entry) for row in rows for name, entry in row["peers"].items() if entry.get("low", 0) > 1]
@@ -185,36 +171,36 @@ def losses(rows):
         yield "\nUndecided, because the interval holds 1: " + "; ".join(f"{row['case']} against {name}" for row, name in even) + "."
 
 
-def sizes(rows):
-    """A table for each thing that was measured in bytes."""
-    found = [row for row in rows if row.get("ours_bytes") and "ours_seconds" not in row]
-    if not found:
+def beside(title, note, rows, figure):
+    """A table of what is no matter of time: `figure` shows ours, or with a peer's entry theirs."""
+    if not rows:
         return
-    names = list(dict.fromkeys(name for row in found for name in row["peers"]))
-    yield "\n## Sizes\n"
-    yield "Bytes, and in brackets ours / theirs. Peak memory is that of a process that does nothing else, inputs included.\n"
+    names = list(dict.fromkeys(name for row in rows for name in row["peers"]))
+    yield f"\n## {title}\n"
+    yield note + "\n"
     yield line("", "What", "Ours", *names)
     yield "|" + "---|" * (3 + len(names))
-    for row in found:
-        cells = [row["peers"].get(name) for name in names]
-        compared = (f"{megabytes(c['bytes'])} ({c['ratio']:.3g})" if c else "" for c in cells)
-        yield line(row["id"], row["case"], megabytes(row["ours_bytes"]), *compared)
+    for row in rows:
+        what = row["case"].removeprefix("compiling ")
+        theirs = (figure(entry) if entry else "" for entry in map(row["peers"].get, names))
+        ours = {key.removeprefix("ours_"): value for key, value in row.items() if key.startswith("ours_")}
+        yield line(row["id"], f"`{what}`" if what.startswith("#") else what, figure(ours), *theirs)
+
+
+def compared(entry):
+    return f" ({entry['ratio']:.3g})" if "ratio" in entry else ""
+
+
+def sizes(rows):
+    return beside("Sizes", "Bytes, and in brackets ours / theirs. Peak memory is that of a process that does nothing else, inputs included.",
+                  [row for row in rows if row.get("ours_bytes") and "ours_seconds" not in row],
+                  lambda entry: megabytes(entry["bytes"]) + compared(entry))
 
 
 def compiling(rows):
-    found = [row for row in rows if "ours_seconds" in row]
-    if not found:
-        return
-    names = list(dict.fromkeys(name for row in found for name in row["peers"]))
-    yield "\n## Compiling\n"
-    yield "Seconds of processor time of `g++ -std=c++20 -O2 -c`, and the most memory it held; in brackets ours / theirs.\n"
-    yield line("", "What", "Ours", *names)
-    yield "|" + "---|" * (3 + len(names))
-    for row in found:
-        cells = [row["peers"].get(name) for name in names]
-        compared = (f"{c['seconds']:.3g} s ({c['ratio']:.3g}), {megabytes(c['bytes'])}" if c else "" for c in cells)
-        what = row["case"].removeprefix("compiling ")
-        yield line(row["id"], f"`{what}`" if what.startswith("#") else what, f"{row['ours_seconds']:.3g} s, {megabytes(row['ours_bytes'])}", *compared)
+    return beside("Compiling", "Seconds of processor time of `g++ -std=c++20 -O2 -c`, in brackets ours / theirs, and the most memory it held.",
+                  [row for row in rows if "ours_seconds" in row],
+                  lambda entry: f"{entry['seconds']:.3g} s{compared(entry)}, {megabytes(entry['bytes'])}")
 
 
 def doubts(rows):
@@ -257,6 +243,6 @@ def write(root, rows, peers, isa, quick):
                 out.write(plot.ratios([row for row in of_group if row["peers"]], names))
             lines.append(f"![Ours / theirs, {group}]({file})\n")
         lines += group_table(of_group, present)
-    lines += [*targets.table(rows), *passes(timed), *sizes(rows), *compiling(rows), *losses(timed), *doubts(timed)]
+    lines += [*targets.table(rows), *sizes(rows), *compiling(rows), *losses(timed), *doubts(timed)]
     with open(f"{root}/docs/benchmarks.md", "w") as out:
         out.write("\n".join(lines) + "\n")
