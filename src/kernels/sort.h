@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "base/pool.h"
@@ -96,7 +98,7 @@ void top_k_rows(const T* x, std::int64_t rows, std::int64_t count, std::int64_t 
 /// Gives equal elements (NaN equals nothing) a common number, in the order of their first appearance. Returns the positions of the
 /// first ones. REQUIRES: count fits i32.
 template <class T>
-std::vector<std::int32_t> number_distinct(const T* x, std::int64_t count, std::int32_t* numbers) {
+std::vector<std::int32_t> number_distinct_reference(const T* x, std::int64_t count, std::int32_t* numbers) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(count)), firsts;
   std::iota(order.begin(), order.end(), 0);
   stable_sort_parts(order.begin(), count, [&](std::int32_t a, std::int32_t b) { return is_less(x[a], x[b]); });
@@ -109,6 +111,42 @@ std::vector<std::int32_t> number_distinct(const T* x, std::int64_t count, std::i
       firsts.push_back(k);
     } else {
       numbers[k] = numbers[numbers[k]];
+    }
+  }
+  return firsts;
+}
+
+/// Where a value is looked for first in a table of 2^bits places. Equal values have equal places.
+template <class T>
+std::size_t first_place(T value, int bits) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+  const std::uint64_t key = value == T(0) ? 0 : std::bit_cast<Bits>(value);  // -0 is 0
+  return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15u >> (64 - bits));
+}
+
+/// The same with a table of the values met so far. Values that crowd one place of it, as chosen ones can, are left to the reference.
+template <class T>
+std::vector<std::int32_t> number_distinct(const T* x, std::int64_t count, std::int32_t* numbers) {
+  if (count == 0) return {};
+  const int bits = std::bit_width(static_cast<std::uint64_t>(2 * count));
+  const std::size_t last = (std::size_t{1} << bits) - 1;
+  std::vector<std::int32_t> table(last + 1), firsts;  // one more than the number of the value in a place; 0 if there is none
+  std::int64_t patience = 8 * count + 64;             // places that are taken by other values
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(count); ++k) {
+    const T value = x[k];
+    std::int32_t* place = nullptr;
+    if (value == value)
+      for (std::size_t at = first_place(value, bits);; at = (at + 1) & last) {
+        place = &table[at];
+        if (*place == 0 || x[firsts[static_cast<std::size_t>(*place - 1)]] == value) break;
+        if (--patience == 0) return number_distinct_reference(x, count, numbers);
+      }
+    if (place == nullptr || *place == 0) {
+      firsts.push_back(k);
+      numbers[k] = static_cast<std::int32_t>(firsts.size()) - 1;
+      if (place != nullptr) *place = numbers[k] + 1;
+    } else {
+      numbers[k] = *place - 1;
     }
   }
   return firsts;
