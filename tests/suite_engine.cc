@@ -154,6 +154,17 @@ TEST_P(InstructionSets, AgreeBitForBit) {
         }
         unify_nans(out, alone);
         EXPECT_TRUE(got == alone) << op().name << " on " << kernels::name_of(set) << ": lanes depend on those beside them";
+        if (const kernels::TileFn past = op().tile.past_for(dtype); past != nullptr && set == kernels::isa())
+          for (const std::size_t shift : {0, 16}) {  // a result that begins with a line of the cache, and one that does not
+            std::vector<char> room(got.size() + 128, 'x');
+            char* const to = room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64) % 64 + shift;
+            past(in, to, kLanes);
+            kernels::finish_streaming();
+            std::string streamed(to, got.size());
+            unify_nans(out, streamed);
+            EXPECT_TRUE(streamed == got) << op().name << ": stores past the caches change results";
+            EXPECT_TRUE(to[got.size()] == 'x' && (to == room.data() || to[-1] == 'x')) << op().name << " writes beside its result";
+          }
         if (set == kernels::Isa::kBaseline) {
           want = got;
         } else if (op().tile.fused && dtype == f32 && set == kernels::Isa::kV3) {

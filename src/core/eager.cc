@@ -48,7 +48,7 @@ void run_pointwise(const Call& call, const Specs& specs, Tensors& outputs) {
     ++count;
   }
   const kernels::TileOutput output{.data = mutable_data(result), .element_size = size_of(out), .half = half_of(out), .busy = tile.fused};
-  kernels::run_tile(tile.for_dtype(dtype), inputs, count, output, shape.begin(), shape.rank());
+  kernels::run_tile(tile.for_dtype(dtype), inputs, count, output, shape.begin(), shape.rank(), tile.past_for(dtype));
   outputs.push_back(result);
 }
 
@@ -127,7 +127,7 @@ Tensor apply_dense_pointwise(const Op& op, std::span<Tensor> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) operands[i] = {lanes[i], &stride, size_of(dtype), kernels::Half::kNo};
   const kernels::TileOutput output{
       .data = result.node()->data, .element_size = size_of(out), .half = kernels::Half::kNo, .busy = op.tile.fused};
-  kernels::run_tile(fn, operands, static_cast<int>(inputs.size()), output, &size, 1);
+  kernels::run_tile(fn, operands, static_cast<int>(inputs.size()), output, &size, 1, op.tile.past_for(dtype));
   return result;
 }
 

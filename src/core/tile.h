@@ -7,6 +7,7 @@
 
 #include "kernels/isa.h"
 #include "kernels/math_bits.h"
+#include "kernels/stream.h"
 #include "kernels/tile.h"
 #include <weft/dtype.h>
 
@@ -29,10 +30,12 @@ struct Tile {
     kernels::TileFn fn;
   };
   std::span<const Pair> pairs{};
+  kernels::TileFn past = nullptr;  // f32 lanes with stores past the caches, of functions that would keep memory waiting otherwise
   bool fused = false;  // f32 lanes use fused multiply-add where there is one, so their last bits depend on the instruction set
 
   explicit operator bool() const { return arity > 0; }
   kernels::TileFn for_dtype(DType t) const { return fn[static_cast<std::size_t>(is_half(t) ? f32 : t)]; }
+  kernels::TileFn past_for(DType t) const { return t == f32 ? past : nullptr; }
   DType result(DType t) const {
     const DType own = out[static_cast<std::size_t>(is_half(t) ? f32 : t)];
     return is_half(t) && own == f32 ? t : own;
@@ -128,6 +131,55 @@ template <int N, class F, class T>
 }
 #endif
 
+#if defined(__x86_64__)
+// Lanes whose results go past the caches: a line at a time, so that memory is at work while the next is computed; what is read later is asked
+// for. A plain form comes first here, since what may not take it can be made again: as many lanes together as F::kMadeAgain says.
+template <int N, class F, class T>
+[[gnu::always_inline]] inline void past_loop(const void* const* in, void* out, std::size_t n) {
+  constexpr std::size_t line = 16, ahead = 512;
+  constexpr std::size_t run = [] {
+    if constexpr (N == 1 && HasPlainForm<F, T>) return F::kMadeAgain;
+    else return line;
+  }();
+  float* y = static_cast<float*>(out);
+  const void* at[N];
+  std::size_t k = 0;
+  const auto move_to = [&](std::size_t lane) __attribute__((always_inline)) {
+    for (int i = 0; i < N; ++i) at[i] = static_cast<const float*>(in[i]) + lane;
+  };
+  if (reinterpret_cast<std::uintptr_t>(out) % 64 == 0)
+    for (; k + run <= n; k += run) {
+      alignas(64) float made[run];
+      move_to(k);
+      for (int i = 0; i < N; ++i)
+        for (std::size_t l = 0; l < run; l += line) __builtin_prefetch(static_cast<const float*>(at[i]) + ahead + l);
+      bool plain = false;
+      if constexpr (N == 1 && HasPlainForm<F, T>) {
+        const float* const x = static_cast<const float*>(at[0]);
+        decltype(F::extreme(T(x[0]))) extreme = 0;
+        WEFT_INDEPENDENT
+        for (std::size_t l = 0; l < run; ++l) {
+          extreme |= F::extreme(T(x[l]));
+          made[l] = stored(F::plain(T(x[l])));
+        }
+        plain = extreme >> (8 * sizeof(extreme) - 1) == 0;
+      }
+      if (!plain) lane_loop<F, T>(at, made, run, std::make_index_sequence<N>{});
+      for (std::size_t l = 0; l < run; l += line) kernels::stream_line(made + l, y + k + l);
+    }
+  move_to(k);
+  lane_loop<F, T>(at, y + k, n - k, std::make_index_sequence<N>{});
+}
+template <int N, class F>
+[[gnu::flatten, gnu::target("avx2,bmi2,fma")]] void past_v3(const void* const* in, void* out, std::size_t n) {
+  past_loop<N, F, kernels::lane::Fused>(in, out, n);
+}
+template <int N, class F>
+[[gnu::flatten, gnu::target(WEFT_TARGET_V4)]] void past_v4(const void* const* in, void* out, std::size_t n) {
+  past_loop<N, F, kernels::lane::Fused>(in, out, n);
+}
+#endif
+
 // The element types that models compute with have clones; for the others the baseline must do. Sanitizers look at the source, which is
 // the same for all clones, and one takes them long enough.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -162,6 +214,9 @@ template <int N, bool fused, class F, class... T>
 Tile make_tile(Types<T...>) {
   Tile tile{.arity = N, .fused = fused};
   (add_lanes<N, F, T, fused>(tile), ...);
+#if defined(__x86_64__)
+  if constexpr (fused && kClones) tile.past = kernels::PerIsa<kernels::TileFn>{{nullptr, &past_v3<N, F>, &past_v4<N, F>}}[kernels::isa()];
+#endif
   return tile;
 }
 

@@ -55,7 +55,8 @@ void Plan::prepare_pointwise(Step& step) {
     const GraphNode& node = graph_.nodes[group[k]];
     const DType dtype = values_[node.inputs[0]].spec.dtype, result = values_[node.first].spec.dtype;
     const auto slot = static_cast<std::uint8_t>(operands.size() + k);
-    kernels::TileStep tile{.fn = node.op->tile.for_dtype(dtype), .count = 0, .in = {}, .out = slot, .round = half_of(result)};
+    kernels::TileStep tile{.fn = node.op->tile.for_dtype(dtype), .count = 0, .in = {}, .out = slot, .round = half_of(result),
+                           .past = node.op->tile.past_for(dtype)};
     for (ValueId id : node.inputs) tile.in[tile.count++] = static_cast<std::uint8_t>(slot_of.at(id));
     for (const std::uint8_t number : numbers[k]) tile.in[tile.count++] = number;
     made.tiles.push_back(tile);
@@ -112,6 +113,7 @@ void Plan::join_pairs(std::span<const std::uint32_t> nodes, Pointwise& group) co
       for (std::size_t i = 0; i < second.count; ++i)
         if (i != at) both.in[both.count++] = second.in[i];
       both.fn = pair->fn;
+      both.past = nullptr;
       both.out = second.out;
       second = both;
       joined[k] = gone[f] = true;

@@ -13,7 +13,7 @@ WEFT_LANE T erf(T x) {
       size, horner(z, 0.128379166f, -0.376126081f, 0.112833314f, -0.0268422887f, 0.00516567752f, -0.000780900125f, 7.19092131e-05f), size);
   // The fourth root of erfc is close to a polynomial, and cheaper than its logarithm.
   const T v = size - 1.5f;
-  const T slope = poly(v, -0.376384676f, 0.0693328604f, 0.032950893f, -0.0125284409f, -0.00157160568f, 0.00133339351f, -0.000174796383f);
+  const T slope = horner(v, -0.376384676f, 0.0693328604f, 0.032950893f, -0.0125284409f, -0.00157160568f, 0.00133339351f, -0.000174796383f);
   const T root = multiply_add(v, slope, 0.429075211f);
   const T square = root * root, far = choose(size > 4.0f, T(1), multiply_add(-square, square, T(1)));
   return with_sign_of(choose(size >= 1.1f, far, near), x);

@@ -88,12 +88,13 @@ struct Plan {
   bool streams[kMaxTileSlots] = {};       // of the outputs
   std::int8_t scratch[kMaxTileSlots] = {};  // of the slots: which piece of working memory, or -1 for lanes that lie in a tensor
   int pieces = 0;
+  bool past = false;  // the one step has the form whose stores bypass the caches
 
   // With repeated elements, twice a tile: it may begin anywhere in them.
   std::size_t piece_bytes() const { return (tile * (repeats ? 16 : 8) + 63) / 64 * 64 + kPad; }
 };
 
-bool streams(const Plan& plan) { return std::any_of(plan.streams, plan.streams + plan.outputs.size(), [](bool b) { return b; }); }
+bool streams(const Plan& plan) { return plan.past || std::any_of(plan.streams, plan.streams + plan.outputs.size(), [](bool b) { return b; }); }
 
 // Programs of many operands have shorter tiles, so that those of all operands stay in the first-level cache together. Where memory sets the
 // pace the next tile's loads must begin before this one's stores are through, which takes tiles that the processor can see the end of.
@@ -111,6 +112,19 @@ bool in_place(const Plan& plan, const TileOutput& out) {
   return std::any_of(plan.inputs.begin(), plan.inputs.end(), [&](const TileInput& in) { return in.data == out.data; });
 }
 
+bool is_large(const Plan& plan, const TileOutput& out) {
+  return plan.total * out.element_size >= kStreamBytes && !in_place(plan, out) && reinterpret_cast<std::uintptr_t>(out.data) % 64 == 0;
+}
+
+// Whether the program is one function on lanes as they lie that has a form with stores past the caches, and a result for it.
+bool goes_past(const Plan& plan) {
+  if (plan.steps.size() != 1 || plan.steps[0].past == nullptr || plan.outputs[0].half != Half::kNo || !is_large(plan, plan.outputs[0])) return false;
+  return std::all_of(plan.inputs.begin(), plan.inputs.end(), [&](const TileInput& in) {
+    std::size_t period = 0;
+    return in.half == Half::kNo && layout_of(in, plan.sizes, plan.rank, period) == Layout::kDense;
+  });
+}
+
 void lay_out(Plan& plan) {
   std::fill_n(plan.scratch, kMaxTileSlots, std::int8_t{-1});
   const auto needs_piece = [&](std::size_t slot) {
@@ -124,8 +138,7 @@ void lay_out(Plan& plan) {
   bool direct[kMaxTileSlots] = {};
   for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
     const TileOutput& out = plan.outputs[o];
-    plan.streams[o] = plan.total * out.element_size >= kStreamBytes && !out.busy && !in_place(plan, out) &&
-                      reinterpret_cast<std::uintptr_t>(out.data) % 64 == 0;
+    plan.streams[o] = !plan.past && !out.busy && is_large(plan, out);
     direct[out.slot] = out.half == Half::kNo && !plan.streams[o];
   }
   for (const TileStep& step : plan.steps)
@@ -247,8 +260,14 @@ void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> input
   const std::size_t total = lanes_in(sizes, rank);
   if (total == 0) return;
   Plan plan{steps, inputs, outputs, sizes, rank, total, std::min(total, kTileLanes)};
+  TileStep only;
+  if ((plan.past = goes_past(plan))) {
+    only = steps[0];
+    only.fn = only.past;
+    plan.steps = {&only, 1};
+  }
   lay_out(plan);
-  plan.tile = plan.pieces == 0 && steps.size() == 1 ? kChunkLanes : tile_for(plan);  // nothing to keep in cache: fewer, longer calls
+  plan.tile = plan.pieces == 0 && steps.size() == 1 ? kStreamChunkLanes : tile_for(plan);  // nothing to keep in cache: fewer, longer calls
 
   const auto run = [&](std::size_t begin, std::size_t end) { run_block(plan, {begin, 1, end - begin, 0}); };
   if (total < kSerialLanes) return run(0, total);
@@ -272,8 +291,8 @@ void with_lanes(std::span<const TileStep> steps, std::span<const TileInput> inpu
   });
 }
 
-void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank) {
-  TileStep step{.fn = fn, .count = static_cast<std::uint8_t>(count), .in = {}, .out = static_cast<std::uint8_t>(count)};
+void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank, TileFn past) {
+  TileStep step{.fn = fn, .count = static_cast<std::uint8_t>(count), .in = {}, .out = static_cast<std::uint8_t>(count), .past = past};
   for (int i = 0; i < count; ++i) step.in[i] = static_cast<std::uint8_t>(i);
   out.slot = step.out;
   run_tiles({&step, 1}, {inputs, static_cast<std::size_t>(count)}, {&out, 1}, sizes, rank);

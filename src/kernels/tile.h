@@ -38,6 +38,7 @@ struct TileStep {
   std::uint8_t in[kMaxTileInputs];  // slots
   std::uint8_t out;                 // slot; not an input's
   Half round = Half::kNo;           // the f32 lanes are rounded to this format before other steps see them
+  TileFn past = nullptr;            // fn with stores past the caches, if there is one; its result must not lie where an input does
 };
 
 struct TileOutput {
@@ -45,7 +46,7 @@ struct TileOutput {
   std::size_t element_size;
   Half half;
   std::uint8_t slot = 1;  // exactly one step writes it
-  bool busy = false;      // arithmetic takes longer than memory: stores wait in the caches meanwhile, however large the output
+  bool busy = false;      // arithmetic takes longer than memory: no copy past the caches, which would wait for both
 };
 
 /// Runs the program over outputs of the given sizes (rank of them). An output may lie where a dense input of its element size lies, if
@@ -66,7 +67,7 @@ void with_lanes(std::span<const TileStep> steps, std::span<const TileInput> inpu
                 int rank, FunctionRef<void(RunLanes)> use);
 
 /// A program of one step.
-void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank);
+void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank, TileFn past = nullptr);
 
 /// From this many lanes on a program uses the pool. Below, for dense inputs without 16-bit floats, run_tile is one call of fn.
 inline constexpr std::size_t kSerialLanes = 32768;

@@ -151,6 +151,7 @@ void scale(const void* const* in, void* out, std::size_t n) {
 void plus(const void* const* in, void* out, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) static_cast<float*>(out)[k] = static_cast<const float*>(in[0])[k] + static_cast<const float*>(in[1])[k];
 }
+void unused(const void* const*, void*, std::size_t) { ADD_FAILURE() << "the other form was to be used"; }
 
 // y = 1.7 (a + b), z = y + a: an intermediate, an output that is read again, and a broadcast input, over one tile and over many chunks.
 template <class Store, Half half>
@@ -196,7 +197,13 @@ TEST(Tile, LargeOutputsAreComplete) {
     std::fill_n(aligned, n, 0.f);
     run_tile(plus, inputs, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
-    run_tile(plus, inputs, 2, {a.data(), 4, Half::kNo}, &size, 1);  // in place
+    // Lanes as they lie, and others.
+    const TileInput twice[] = {inputs[0], inputs[0]};
+    run_tile(unused, twice, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1, plus);
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + a[k]) << k;
+    run_tile(plus, inputs, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1, unused);
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
+    run_tile(plus, inputs, 2, {a.data(), 4, Half::kNo}, &size, 1, unused);  // in place
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k]) << k;
   }
 }

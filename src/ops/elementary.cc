@@ -23,11 +23,13 @@ struct Exp {
   auto operator()(auto x) const { return exp(x); }
   static auto plain(auto x) { return kernels::lane::exp_plain(x); }
   static auto extreme(auto x) { return kernels::lane::is_extreme_for_exp(x); }
+  static constexpr std::size_t kMadeAgain = 16;
 };
 struct Log {
   auto operator()(auto x) const { return log(x); }
   static auto plain(auto x) { return kernels::lane::log_plain(x); }
   static auto extreme(auto x) { return kernels::lane::is_extreme_for_log(x); }
+  static constexpr std::size_t kMadeAgain = 64;  // its constants take most registers: those of the other form come in between
 };
 
 // 1 where x is not 0, else 0: the factor with which functions that are 0 at x = 0 by definition depend on x.
