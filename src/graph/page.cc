@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "graph/layout.h"
 #include "graph/picture.h"
 #include <weft/print.h>

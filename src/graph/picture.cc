@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include <weft/print.h>
 
 namespace weft::inline v0 {
@@ -17,10 +18,7 @@ std::string name_of(const GraphPicture& picture, ValueId id) {
 
 PictureBlock::Line line_of(const GraphPicture& picture, const GraphNode& node) {
   constexpr std::size_t kMost = 3;  // names
-  PictureBlock::Line line{node.op->name, {}, {}};
-  for (std::size_t i = 0; i < std::min(kMost, node.inputs.size()); ++i)
-    line.rest += (i == 0 ? "" : ", ") + name_of(picture, node.inputs[i]);
-  if (node.inputs.size() > kMost) line.rest += format(" and {} more", node.inputs.size() - kMost);
+  PictureBlock::Line line{node.op->name, listed(node.inputs.size(), kMost, [&](std::size_t i) { return name_of(picture, node.inputs[i]); }), {}};
   for (std::uint32_t i = 0; i < node.count; ++i)
     line.hover += (i == 0 ? "%" : ", %") + std::to_string(node.first + i) + " " + picture.graph->values[node.first + i].spec.str();
   line.hover += " = " + call_text(node);
@@ -60,8 +58,6 @@ std::string dot_quoted(std::string_view text) {
 }
 
 }  // namespace
-
-std::string counted(std::uint64_t n, const char* what) { return format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 PictureBlocks blocks_of(const GraphPicture& picture) {
   const Graph& graph = *picture.graph;

@@ -46,9 +46,6 @@ std::string text_of(const GraphPicture& picture);
 std::string dot_of(const std::string& name, std::span<const GraphPicture> pictures);
 std::string page_of(const std::string& name, std::span<const GraphPicture> pictures);
 
-/// "1 op", "2 ops".
-std::string counted(std::uint64_t n, const char* what);
-
 /// With &lt; for < and so on, for HTML and SVG.
 std::string escaped(std::string_view text);
 

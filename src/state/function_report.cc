@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/text.h"
 #include "state/function_core.h"
 #include <weft/print.h>
 
