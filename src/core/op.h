@@ -1,6 +1,7 @@
 // Op: one row of the one table. Everything known about an operation.
 #pragma once
 
+#include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -156,6 +157,18 @@ struct Batch : OpArgs {
   int rank(std::size_t i) const { return inputs[i].rank() - (batched[i] ? 1 : 0); }  // without the axis
 };
 
+/// What `.jvp` sees: a call and where its inputs move. It returns the outputs, and where they move then.
+struct Forward : OpArgs {
+  std::span<const Tensor> inputs, tangents;  // an empty tangent: the input stands still
+
+  const Tensor& x(std::size_t i) const { return inputs[i]; }
+  bool moves(std::size_t i) const { return tangents[i].defined(); }
+};
+struct Moved {
+  Tensors outputs, tangents;                    // an empty tangent: the output stands still
+  std::vector<std::exception_ptr> errors = {};  // of tangents that cannot be computed; empty: all can
+};
+
 using InferFn = Specs (*)(const Infer&);
 using KernelFn = void (*)(KernelCall&);
 using UpdateBody = UpdateLanes (*)(const KernelCall&);
@@ -163,8 +176,6 @@ using ValidateFn = void (*)(const KernelCall&);
 using ExpandFn = Tensors (*)(const Expand&);
 using GradFn = Grads (*)(const Backward&);
 using BatchFn = Tensors (*)(const Batch&);
-struct Forward;  // a call whose inputs move, and what becomes of it; the layer that moves them defines both
-struct Moved;
 using JvpFn = Moved (*)(const Forward&);
 
 enum Traits : std::uint32_t {

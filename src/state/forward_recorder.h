@@ -73,17 +73,6 @@ class ForwardRecorder final : public Follower {
 
 // --- where a call moves its outputs ---
 
-/// What `.jvp` sees: a call and where its inputs move. It returns the outputs, and where they move then.
-struct Forward : OpArgs {
-  std::span<const Tensor> inputs, tangents;  // an empty tangent: the input stands still
-  const Tensor& x(std::size_t i) const { return inputs[i]; }
-  bool moves(std::size_t i) const { return tangents[i].defined(); }
-};
-struct Moved {
-  Tensors outputs, tangents;                    // an empty tangent: the output stands still
-  std::vector<std::exception_ptr> errors = {};  // of tangents that cannot be computed; empty: all can
-};
-
 /// The tangents of the outputs of a call, as its gradient implies them: the gradient is linear in the gradients of the outputs, so its own
 /// gradient with respect to those is the way forward. `gradient`, if given, takes the place of the row's.
 /// REQUIRES: an input moves; all that is called goes to the right interpreter.
