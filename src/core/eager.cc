@@ -156,7 +156,7 @@ void apply_eagerly(Call call, Tensors& outputs) {
   else if (call.op.is(kView)) outputs.push_back(make_view(call.inputs[0], specs[0].shape));
   else if (call.op.kernel != nullptr) run_kernel(call, specs, outputs);
   else if (call.op.update != nullptr) run_update(call, specs, outputs);
-  else for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
+  else apply_parts(call, outputs);
 }
 
 }  // namespace weft::inline v0

@@ -21,7 +21,6 @@ void PreparedUpdate::prepare_lanes(const Call& call, const Specs& specs) {
   lanes_ = call.op.update(KernelCall{{call.op, call.attrs, call.at}, call.inputs, nothing, specs});
   const std::span<Tensor> tensors = changed(call);
   count_ = tensors.size() / static_cast<std::size_t>(lanes_.inputs);
-  outputs_ = count_ * static_cast<std::size_t>(lanes_.outputs);
   dtype_ = tensors[0].dtype();
   const auto fill = [&]<class T>(T*) {
     for (std::size_t i = 0; i < lanes_.numbers.size(); ++i) {
@@ -30,7 +29,8 @@ void PreparedUpdate::prepare_lanes(const Call& call, const Specs& specs) {
     }
   };
   dtype_ == f64 ? fill(static_cast<double*>(nullptr)) : fill(static_cast<float*>(nullptr));
-  read_.assign(tensors.begin() + static_cast<std::ptrdiff_t>(outputs_), tensors.end());
+  const std::span<Tensor> read = tensors.subspan(count_ * static_cast<std::size_t>(lanes_.outputs));  // behind what is written anew
+  read_.assign(read.begin(), read.end());
   tensors_.resize(count_);
   for (std::size_t t = 0; t < count_; ++t) {
     tensors_[t].size = static_cast<std::size_t>(tensors[t].size());

@@ -58,7 +58,7 @@ class PreparedUpdate {
   Tensors inputs_, results_;  // the first of each has no memory of its own: it is where it was placed
   // Of an update row.
   UpdateLanes lanes_;
-  std::size_t count_, outputs_;  // tensors in a stream, elements of the list that are written anew
+  std::size_t count_;  // tensors in a stream
   DType dtype_;
   alignas(8) unsigned char constants_[sizeof(UpdateNumbers)];
   std::vector<Tensor> read_;

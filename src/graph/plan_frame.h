@@ -1,4 +1,4 @@
-// Plan::Frame: what a plan has for one call at a time.
+// Plan::Frame: what a plan has for one call at a time. The arena, where every value lies, and a Node for each one that kernels see as a Tensor.
 #pragma once
 
 #include <new>
@@ -8,7 +8,6 @@
 
 namespace weft::inline v0 {
 
-// What one call at a time needs: the arena, where every value lies, and a Node for each one that kernels see as a Tensor.
 struct Plan::Frame {
   explicit Frame(const Plan& plan) : values(plan.values_.size()), data(plan.values_.size() + plan.params_.size()) {
     for (std::size_t i = 0; i < plan.params_.size(); ++i) data[values.size() + i] = const_cast<double*>(&plan.params_[i]);

@@ -291,8 +291,6 @@ __attribute__((noinline)) void sum_columns_widely(RowRun rows, double epsilon, c
   }
 }
 
-WEFT_INLINE bool is_finite(double x) { return x - x == 0; }
-
 /// dx = (g - mean(g) - y * mean(g * y)) times the row's scale. The columns of f32 are added up in the scratch for a few rows, then in double.
 template <bool affine, class T>
 WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T* x, const T* scale, const T* dy, T* dx, double* dscale, double* doffset,
@@ -312,7 +310,7 @@ WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T*
       if (affine && r % few == 0)
         for (std::int64_t k = 0; k < 2 * n; ++k) scratch[k] = 0;
       sums = sum_slopes<affine>(row, n, own, scale, own_dy, scratch, scratch + n);
-      if (!is_finite(sums.g) || !is_finite(sums.gy)) sums = sum_widely<affine>(row, n, own, scale, own_dy);
+      if (!__builtin_isfinite(sums.g) || !__builtin_isfinite(sums.gy)) sums = sum_widely<affine>(row, n, own, scale, own_dy);
       if (affine && (r % few == few - 1 || r == rows.count - 1))
         for (std::int64_t k = 0; k < n; ++k) dscale[k] += static_cast<double>(scratch[k]), doffset[k] += static_cast<double>(scratch[n + k]);
     } else {
@@ -328,7 +326,7 @@ WEFT_INLINE void standardize_rows_backward(RowRun rows, double epsilon, const T*
   });
   if constexpr (affine && std::is_same_v<T, float>) {
     bool finite = true;
-    for (std::int64_t k = 0; k < n; ++k) finite = finite && is_finite(dscale[k]) && is_finite(doffset[k]);
+    for (std::int64_t k = 0; k < n; ++k) finite = finite && __builtin_isfinite(dscale[k]) && __builtin_isfinite(doffset[k]);
     if (!finite) sum_columns_widely(rows, epsilon, x, dy, dscale, doffset);
   }
 }
