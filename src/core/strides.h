@@ -16,10 +16,12 @@ inline void broadcast_strides(const Shape& from, const Shape& to, std::int64_t* 
   }
 }
 
+inline void dense_strides(std::span<const std::int64_t> sizes, std::int64_t* strides) {
+  for (std::size_t axis = sizes.size(); axis-- > 0;) strides[axis] = axis + 1 < sizes.size() ? strides[axis + 1] * sizes[axis + 1] : 1;
+}
 inline Ints dense_strides(const Shape& shape) {
-  Ints strides(static_cast<std::size_t>(shape.rank()), 1);
-  for (int axis = shape.rank() - 2; axis >= 0; --axis)
-    strides[static_cast<std::size_t>(axis)] = strides[static_cast<std::size_t>(axis) + 1] * shape[axis + 1];
+  Ints strides(static_cast<std::size_t>(shape.rank()));
+  dense_strides(shape.sizes(), strides.data());
   return strides;
 }
 

@@ -8,17 +8,21 @@ namespace weft::inline v0::rows {
 
 inline constexpr std::int64_t kMaxParts = 1 << 20;  // tensors that one call may return
 
-/// The sizes as a Shape of input 0's dtype. Throws ShapeError if they are too many, or if the bytes of the known ones do not fit
-/// 63 bits, even beside a zero: [0, 2^62, 4] must not become valid by reordering its axes.
+/// Whether the bytes of so many elements fit 63 bits; of those sizes that are more than zero: [0, 2^62, 4] must not become valid by reordering its axes.
+inline bool bytes_fit(DType dtype, std::span<const std::int64_t> sizes) {
+  auto bytes = std::optional(static_cast<std::int64_t>(size_of(dtype)));
+  for (std::int64_t size : sizes)
+    if (bytes && size > 0) bytes = checked_mul(*bytes, size);
+  return bytes.has_value();
+}
+
+/// The sizes as a Shape of input 0's dtype. Throws ShapeError if they are too many, or if the bytes of the known ones do not fit 63 bits.
 inline Shape shape_of(const Infer& in, const Ints& sizes) {
   if (sizes.size() > static_cast<std::size_t>(kMaxRank))
     in.shape_error("the result would have rank " + std::to_string(sizes.size()) + "; at most " + std::to_string(kMaxRank) +
         " axes are possible.");
   const Shape shape(sizes);
-  auto bytes = std::optional(static_cast<std::int64_t>(size_of(in.dtype(0))));
-  for (std::int64_t size : sizes)
-    if (bytes && size > 0) bytes = checked_mul(*bytes, size);
-  if (!bytes) in.shape_error("the result would be " + Spec{in.dtype(0), shape}.str() +
+  if (!bytes_fit(in.dtype(0), sizes)) in.shape_error("the result would be " + Spec{in.dtype(0), shape}.str() +
       ", whose bytes do not fit 63 bits; use smaller shapes.");
   return shape;
 }

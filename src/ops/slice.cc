@@ -24,17 +24,13 @@ using Axes = SmallVector<std::int64_t, kMaxRank>;  // needs no memory: a kernel 
 struct Cut {
   Axes start, step, count;  // one for each axis of the input; of unknown sizes the count is unknown
   Axes result;
+  std::int64_t outside = 0;  // the first single position that its axis does not have, as it was given
+  int outside_of = -1;       // that axis, if there is one
 };
 
-void cut_position(const Infer& in, std::int64_t size, std::int64_t given, Cut& cut) {
-  std::int64_t position = 0;
-  if (infer::known(size)) {
-    if (given < -size || given >= size)
-      in.index_error("index " + std::to_string(given) + " is out of range for axis " + std::to_string(cut.start.size()) + " of size " +
-                     std::to_string(size) + (size == 0 ? ", which is empty." : "; it must be from " + std::to_string(-size) + " to " +
-                     std::to_string(size - 1) + "."));
-    position = given < 0 ? given + size : given;
-  }
+void cut_position(std::int64_t size, std::int64_t given, Cut& cut) {
+  const std::int64_t position = !infer::known(size) ? 0 : given < 0 ? given + size : given;
+  if (infer::known(size) && cut.outside_of < 0 && (position < 0 || position >= size)) cut.outside = given, cut.outside_of = static_cast<int>(cut.start.size());
   cut.start.push_back(position);
   cut.step.push_back(1);
   cut.count.push_back(1);
@@ -61,7 +57,7 @@ void cut_range(std::int64_t size, const std::int64_t* begin, const std::int64_t*
 
 void cut_whole(std::int64_t size, Cut& cut) { cut_range(size, nullptr, nullptr, 1, cut); }
 
-// REQUIRES: the row has the attributes of strided_slice. `input` is the one of shape `x`, for errors.
+// REQUIRES: the row has the attributes of strided_slice. `input` is the one of shape `x`, for errors. Throws what is wrong whatever the sizes are.
 Cut cut_of(const Infer& in, const Shape& x, std::size_t input) {
   const Ints &begin = in.ints("begin"), &end = in.ints("end"), &strides = in.ints("strides");
   const std::size_t entries = begin.size(), rank = static_cast<std::size_t>(x.rank());
@@ -88,7 +84,7 @@ Cut cut_of(const Infer& in, const Shape& x, std::size_t input) {
     if (marked("new_axis_mask", i)) {
       cut.result.push_back(1);
     } else if (marked("shrink_axis_mask", i)) {
-      cut_position(in, x[static_cast<int>(axis)], begin[i], cut);
+      cut_position(x[static_cast<int>(axis)], begin[i], cut);
     } else {
       const std::int64_t step = strides.empty() ? 1 : strides[i];
       if (step == 0) in.value_error("the step of index " + std::to_string(i) + " is 0; it must be positive or negative.");
@@ -105,30 +101,36 @@ struct CutBox {
   Axes whole, dense;  // strides
 
   CutBox(const Cut& cut, const Shape& shape) : whole(cut.count.size(), 1), dense(cut.count.size(), 1) {
-    std::int64_t stride = 1;
-    for (std::size_t a = cut.count.size(); a-- > 0; stride *= shape[static_cast<int>(a)]) {
-      if (a + 1 < cut.count.size()) dense[a] = dense[a + 1] * cut.count[a + 1];
-      offset += cut.start[a] * stride;
-      whole[a] = cut.count[a] > 1 ? stride * cut.step[a] : 0;  // with one element the step may be anything
+    dense_strides(shape.sizes(), whole.data());
+    dense_strides(cut.count, dense.data());
+    for (std::size_t a = 0; a < cut.count.size(); ++a) {
+      offset += cut.start[a] * whole[a];
+      whole[a] = cut.count[a] > 1 ? whole[a] * cut.step[a] : 0;  // with one element the step may be anything
     }
   }
 };
 
-Shape slice_shape(const Infer& in, const Shape& x, std::size_t input) {
-  const Cut cut = cut_of(in, x, input);
-  return shape_of(in, Ints(cut.result.begin(), cut.result.end()));
+// The shape of what the row cuts of input `whole`, which `fits` may refuse. Single positions come last: the shape does not depend on them, so that
+// an error is the same where not all sizes are known yet.
+template <class Fits>
+Shape slice_shape(const Infer& in, std::size_t whole, const Fits& fits) {
+  const Cut cut = cut_of(in, in.shape(whole), whole);
+  Shape result = shape_of(in, Ints(cut.result.begin(), cut.result.end()));
+  fits(result);
+  if (cut.outside_of >= 0) {
+    const std::int64_t size = in.shape(whole)[cut.outside_of];
+    in.index_error("index " + std::to_string(cut.outside) + " is out of range for axis " + std::to_string(cut.outside_of) + " of size " + std::to_string(size) +
+                   (size == 0 ? ", which is empty." : "; it must be from " + std::to_string(-size) + " to " + std::to_string(size - 1) + "."));
+  }
+  return result;
 }
 
 // Input `part` must be what the row cuts of input `whole`.
 void require_slice(const Infer& in, std::size_t part, std::size_t whole) {
-  const auto require = [&](const Shape& x) {
-    const Shape expected = slice_shape(in, x, whole);
+  slice_shape(in, whole, [&](const Shape& expected) {
     if (!infer::compatible(in.shape(part), expected))
       in.shape_error(in.named(part) + " must be " + expected.str() + ", the shape of the slice of " + in.named(whole) + ".");
-  };
-  // What is wrong whatever the sizes are comes first, as it does where they are not known.
-  if (in.integer("shrink_axis_mask") != 0) require(Shape(Ints(static_cast<std::size_t>(in.rank(whole)), kUnknown)));
-  require(in.shape(whole));
+  });
 }
 
 // Writes `from`, the elements side by side, where strided_slice reads them in the result.
@@ -289,7 +291,7 @@ std::vector<Op> slice() {
        .inputs = {"x"},
        .attrs = slice_attrs(),
        .dtypes = kAnything,
-       .infer = [](const Infer& in) -> Specs { return {{in.dtype(0), slice_shape(in, in.shape(0), 0)}}; },
+       .infer = [](const Infer& in) -> Specs { return {{in.dtype(0), slice_shape(in, 0, [](const Shape&) {})}}; },
        .kernel = [](KernelCall& call) {
          const Cut cut = cut_of(checked(call), call.shape(0), 0);
          const CutBox box(cut, call.shape(0));
@@ -365,25 +367,29 @@ std::vector<Op> slice() {
          if (begin.size() != size.size() || begin.size() != static_cast<std::size_t>(x.rank()))
            in.shape_error("begin has " + std::to_string(begin.size()) + " entries and size " + std::to_string(size.size()) + "; " +
                in.named(0) + " needs one for each axis.");
-         // What is wrong whatever the sizes are comes first, as it does where they are not known; no x holds what does not fit 63 bits.
+         const auto refuse_begin = [&](std::size_t a) {
+           in.index_error("begin " + std::to_string(begin[a]) + " is out of range for axis " + std::to_string(a) + " of " + in.named(0) +
+               "; it must be from 0 to the size.");
+         };
+         const auto refuse_end = [&](std::size_t a) {
+           in.index_error("begin " + std::to_string(begin[a]) + " and size " + std::to_string(size[a]) + " reach beyond axis " +
+               std::to_string(a) + " of " + in.named(0) + "; use a smaller size or -1.");
+         };
+         // What is wrong whatever the sizes are comes first, as it does where they are not known.
+         for (std::size_t a = 0; a < size.size(); ++a) {
+           if (size[a] < -1) in.shape_error("size has " + std::to_string(size[a]) + "; sizes must be 0 or more, or -1 for the rest.");
+           if (begin[a] < 0) refuse_begin(a);
+           if (!checked_add(begin[a], size[a])) refuse_end(a);
+         }
          Ints result;
-         auto bytes = std::optional(static_cast<std::int64_t>(size_of(in.dtype(0))));
-         for (const bool sizes : {false, true})
-           for (std::size_t a = 0; a < size.size(); ++a) {
-             const std::int64_t have = sizes ? x[static_cast<int>(a)] : kUnknown;
-             if (size[a] < -1) in.shape_error("size has " + std::to_string(size[a]) + "; sizes must be 0 or more, or -1 for the rest.");
-             if (begin[a] < 0 || (infer::known(have) && begin[a] > have))
-               in.index_error("begin " + std::to_string(begin[a]) + " is out of range for axis " + std::to_string(a) + " of " + in.named(0) +
-                   "; it must be from 0 to the size.");
-             const auto end = size[a] < 0 ? std::optional(have) : checked_add(begin[a], size[a]);
-             if (!end || (infer::known(have) && *end > have))
-               in.index_error("begin " + std::to_string(begin[a]) + " and size " + std::to_string(size[a]) + " reach beyond axis " +
-                   std::to_string(a) + " of " + in.named(0) + "; use a smaller size or -1.");
-             if (!sizes) continue;
-             result.push_back(size[a] >= 0 ? size[a] : infer::known(have) ? have - begin[a] : kUnknown);
-             if (bytes && size[a] > 0) bytes = checked_mul(*bytes, size[a]);
-           }
-         if (!bytes) in.index_error("the box is " + Shape(result).str() + ", which is more than " + in.named(0) + " can hold; use smaller sizes.");
+         for (std::size_t a = 0; a < size.size(); ++a) {
+           const std::int64_t have = x[static_cast<int>(a)];
+           if (infer::known(have) && begin[a] > have) refuse_begin(a);
+           if (infer::known(have) && begin[a] + size[a] > have) refuse_end(a);
+           result.push_back(size[a] >= 0 ? size[a] : infer::known(have) ? have - begin[a] : kUnknown);
+         }
+         // No x holds what does not fit 63 bits.
+         if (!bytes_fit(in.dtype(0), size)) in.index_error("the box is " + Shape(result).str() + ", which is more than " + in.named(0) + " can hold; use smaller sizes.");
          return {{in.dtype(0), Shape(result)}};
        },
        .expand = [](const Expand& e) -> Tensors {

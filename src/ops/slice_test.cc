@@ -229,6 +229,25 @@ TEST(Slice, RefusesBoxesThatReachOutside) {
   EXPECT_EQ(message<ShapeError>([&] { slice(x, 0, 1); }), "slice: begin has 1 entries and size 1; x f32[3,2] needs one for each axis.");
 }
 
+// What does not depend on the sizes of x is looked at first, so that an error is the same where they are not known; and the shape of value before positions.
+TEST(Slice, UpdatesNameTheShapeThatFits) {
+  const Tensor x = counting({3, 4});
+  const StridedSliceUpdateOptions first{.shrink_axis_mask = 1};
+  expect_equal(strided_slice_update(x, zeros({4}), -1, 0, first)[2], {4}, {0, 0, 0, 0});
+  EXPECT_EQ(message<ShapeError>([&] { strided_slice_update(x, zeros({2, 4}), 0, 0, first); }),
+            "strided_slice_update: value f32[2,4] must be [4], the shape of the slice of x f32[3,4].");
+  EXPECT_EQ(message<ShapeError>([&] { strided_slice_update(x, zeros({3}), 3, 0, first); }),
+            "strided_slice_update: value f32[3] must be [4], the shape of the slice of x f32[3,4].");
+  EXPECT_EQ(message<ShapeError>([&] { strided_slice_update(make_symbolic({f32, {kUnknown, 4}}, {}), zeros({3}), 3, 0, first); }),
+            "strided_slice_update: value f32[3] must be [4], the shape of the slice of x f32[?,4].");
+  EXPECT_EQ(message<IndexError>([&] { strided_slice_update(x, zeros({4}), 3, 0, first); }),
+            "strided_slice_update: index 3 is out of range for axis 0 of size 3; it must be from -3 to 2.");
+  EXPECT_EQ(message<ShapeError>([&] { strided_slice_grad(zeros({2, 4}), x, 0, 0, {.shrink_axis_mask = 1}); }),
+            "strided_slice_grad: dy f32[2,4] must be [4], the shape of the slice of like f32[3,4].");
+  EXPECT_EQ(message<ValueError>([&] { strided_slice(x, {9, 0}, {0, 2}, {.strides = {1, 0}, .shrink_axis_mask = 1}); }),
+            "strided_slice: the step of index 1 is 0; it must be positive or negative.");
+}
+
 TEST(Pad, MirrorsAndRefuses) {
   const Tensor x = {1.f, 2.f, 3.f};
   expect_equal(pad(x, {{2, 1}}, {.mode = PadMode::kReflect}), {6}, {3, 2, 1, 2, 3, 2});
