@@ -5,9 +5,6 @@
 #include <typeinfo>
 
 #include "graph/passes.h"
-#include "graph/run.h"
-#include "graph/split.h"
-#include "graph/tracer.h"
 #include "tests/support.h"
 #include <weft/compat/v1.h>
 #include <weft/weft.h>
@@ -176,29 +173,6 @@ TEST(FunctionRules, AreAppliedWhereValuesDecideSizes) {
   EXPECT_NE(outcome(f, two).find("slice: begin 0 and size 3"), std::string::npos);
   EXPECT_EQ(f(three).str(), body(three).str());
   EXPECT_NO_THROW(f.graph().html());
-}
-
-// The second side infers again what its rules read: nothing is saved for them.
-TEST(FunctionRules, SaveNothingForASplitGraph) {
-  Graph joint;
-  Tracer tracer(joint);
-  const Tensor x = tracer.input({f32, {kUnknown}}, {}), dy = tracer.input({f32, {kUnknown}}, {});
-  tracer.install();
-  const Tensor y = x * 2, other = exp(x), dx = dy * 3;
-  static_cast<void>(dy + other);
-  tracer.remove();
-  joint.outputs = {tracer.value_of(y, nullptr, {}), tracer.value_of(dx, nullptr, {})};
-  optimize(joint, 2);
-  const SplitGraph parts = split_graph(joint, 1, 1);
-  EXPECT_EQ(parts.saved, 0u);
-  verify(parts.forward, "split_graph");
-  verify(parts.backward, "split_graph");
-  EXPECT_EQ(parts.forward.calls(), 1u);
-  EXPECT_EQ(parts.backward.calls(), 1u);
-  const Runner backward(parts.backward);
-  std::vector<Tensor> equal{kLong, kLong}, unequal{kLong, kShort};
-  EXPECT_EQ(backward.run(equal)[0].str(), (kLong * 3).str());
-  EXPECT_THROW(backward.run(unequal), ShapeError);
 }
 
 TEST(FunctionRules, HoldInGraphsOfTheOldWay) {

@@ -30,7 +30,8 @@ struct Side {
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(from.values[node.first + i].spec);
     const ValueId first = graph.add_node(*node.op, node.attrs, inputs, specs, node.at);
     graph.nodes.back().runs = node.runs && runs;
-    for (std::uint32_t i = 0; i < node.count; ++i) now[node.first + i] = first + i;
+    for (std::uint32_t i = 0; i < node.count; ++i)
+      if (ValueId& known = now[node.first + i]; known == kNowhere) known = first + i;  // else it is an input here: it was saved
   }
 
   const Graph& from;
