@@ -5,6 +5,7 @@
 #include "graph/run.h"
 #include "graph/split.h"
 #include "graph/tracer.h"
+#include "state/batcher.h"
 #include "tests/support.h"
 #include <weft/weft.h>
 
@@ -78,6 +79,66 @@ TEST(GraphRules, LeaveWhatIsSavedForASplitGraph) {
     return tape.gradient(y, x).str() + tape.gradient(y, w).str();
   };
   EXPECT_EQ(gradients(f), gradients(body));
+}
+
+// Names the calls that are made above it.
+struct Log : Interpreter {
+  Log() { install(); }
+  ~Log() override { remove(); }
+  void apply(Call call, Tensors& outputs) override {
+    calls.emplace_back(call.op.name);
+    delegate(call, outputs);
+  }
+  std::vector<std::string> calls;
+};
+
+// None becomes a call.
+TEST(GraphRules, StayRulesWhereAGraphIsGoneThroughAgain) {
+  const auto trace = [](const auto& program) {
+    Graph graph;
+    Tracer tracer(graph);
+    const Tensor a = tracer.input({f32, {kUnknown, kUnknown}}, {}), b = tracer.input({f32, {kUnknown, kUnknown}}, {});
+    tracer.install();
+    const Tensor y = program(a, b);
+    tracer.remove();
+    graph.outputs = {tracer.value_of(y, nullptr, {})};
+    return graph;
+  };
+  Graph graph = trace([](Tensor a, Tensor b) { return matmul(exp(a), b), a * 2; });
+  optimize(graph, 2);
+  const Runner runner(graph);
+  const Tensor wide = ones({2, 3}), tall = ones({3, 2});
+  {
+    const Log log;
+    std::vector<Tensor> inputs{wide, tall};
+    EXPECT_EQ(runner.run(inputs)[0].str(), (wide * 2).str());
+    EXPECT_EQ(log.calls, (std::vector<std::string>{"multiply", "multiply"})) << "the first by the graph, the second here";
+    std::vector<Tensor> wrong{wide, wide};
+    EXPECT_THROW(runner.run(wrong), ShapeError);
+  }
+  const auto again = [&](Tensor a, Tensor b) {
+    std::vector<Tensor> inputs{a, b};
+    return runner.run(inputs)[0];
+  };
+  Graph copy = trace(again);
+  EXPECT_EQ(copy.calls(), 1u) << copy.str();
+  optimize(copy, 2);
+  EXPECT_EQ(copy.str(), graph.str());
+  std::vector<Tensor> wrong{wide, wide};
+  EXPECT_THROW(Runner(copy).run(wrong), ShapeError);
+
+  const Joint joint({f32, {kUnknown}}, {f32, {kUnknown}}, [](Tensor x, Tensor dy) {
+    static_cast<void>(dy + gather(x, {0, 1, 0, 1}));
+    return std::pair(x * 2, dy * 3);
+  });
+  const SplitGraph parts = joint.split();
+  ASSERT_EQ(parts.saved, 0u) << parts.backward.str();
+  const Graph many = batched(parts.backward, {false, true}, {true}, 5);
+  EXPECT_EQ(many.calls(), 1u) << many.str();
+  const Runner backward(many);
+  std::vector<Tensor> fits{kShort, ones({5, 4})}, not_so{kShort, ones({5, 2})};
+  EXPECT_EQ(backward.run(fits)[0].str(), fill({5, 4}, 3.f).str());
+  EXPECT_THROW(backward.run(not_so), ShapeError);
 }
 
 }  // namespace

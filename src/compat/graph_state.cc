@@ -99,9 +99,9 @@ void GraphState::GraphTracer::apply(Call call, Tensors& outputs) {
     if (std::int64_t& rule = state_.rules[n]; rule < 0) rule = static_cast<std::int64_t>(first);  // else it is a part of a part
 }
 
-void GraphState::GraphTracer::stands_for(const Call& call) {
+void GraphState::GraphTracer::stands_for(const Call& call, Tensors* results) {
   const std::lock_guard guard(state_.lock);
-  Tracer::stands_for(call);
+  Tracer::stands_for(call, results);
   state_.note_values();
 }
 

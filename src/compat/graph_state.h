@@ -85,7 +85,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
    public:
     GraphTracer(v0::Graph& graph, GraphState& state) : Tracer(graph), state_(state) {}
     void apply(Call call, Tensors& outputs) override;
-    void stands_for(const Call& call) override;
+    void stands_for(const Call& call, Tensors* results) override;
     Tensor read(std::uint64_t, const Variable&, Tensor value, Location) override { return value; }  // a node, whoever reads
     using Tracer::symbol;
 

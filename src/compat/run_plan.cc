@@ -137,7 +137,7 @@ std::vector<Tensor> replay(const RunKind& kind, const RunSteps& run, const std::
         for (const ValueId id : step.call.inputs) inputs.push_back(values.at(id));
         const Call call{*step.call.op, inputs, step.call.attrs, step.call.at};
         Tensors outputs;
-        step.call.runs ? apply(call, outputs) : apply_rule(call);
+        step.call.runs ? apply(call, outputs) : apply_rule(call, step.call.count > 0 ? &outputs : nullptr);
         for (std::uint32_t i = 0; i < step.call.count; ++i) values.emplace(step.call.first + i, std::move(outputs[i]));  // not if it is fed
         break;
       }

@@ -272,8 +272,8 @@ void Interpreter::wrote(const Tensor& list, Location at) {
   if (below_ != nullptr) below_->wrote(list, at);
 }
 
-void Interpreter::stands_for(const Call& call) {
-  if (below_ != nullptr) below_->stands_for(call);
+void Interpreter::stands_for(const Call& call, Tensors* results) {
+  if (below_ != nullptr) below_->stands_for(call, results);
 }
 
 Tensor Interpreter::read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) {
@@ -331,13 +331,16 @@ Specs check(const Call& call) {
 static void tell_of(const Call& call) {
   if (stack_top == nullptr) return;
   for (const Tensor& input : call.inputs)
-    if (!input.node()->spec.shape.known()) return stack_top->stands_for(call);
+    if (!input.node()->spec.shape.known()) return stack_top->stands_for(call, nullptr);
 }
 
-void apply_rule(const Call& call) {
+void apply_rule(const Call& call, Tensors* results) {
   try {
-    check(call);
-    tell_of(call);
+    const Specs specs = check(call);
+    if (results == nullptr) return tell_of(call);
+    if (stack_top != nullptr) stack_top->stands_for(call, results);
+    if (results->empty())
+      for (const Spec& spec : specs) results->push_back(make_symbolic(spec, call.at));
   } catch (...) {
     rethrow_in_name_of(call.op, call.at);
   }

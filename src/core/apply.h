@@ -32,9 +32,10 @@ class Interpreter {
   /// A list of numbers of the program has become this tensor. The default passes on.
   virtual void wrote(const Tensor& list, Location at);
 
-  /// Other calls will stand for this one. Its rule holds as far as sizes are known, but some are not: who keeps calls for a time when they are
-  /// keeps this one too, to apply the rule again. The default passes on.
-  virtual void stands_for(const Call& call);
+  /// This call does not run: others stand for it, or nobody needs it. Its rule holds as far as sizes are known, but some may not be: who keeps calls for
+  /// a time when they are keeps this one too, to apply the rule again. If `results` is not null, other rules read them, and who keeps the call
+  /// appends symbols of them. The default passes on.
+  virtual void stands_for(const Call& call, Tensors* results);
 
   static Interpreter* top();
   Interpreter* below() const { return below_; }
@@ -105,8 +106,9 @@ class OnBehalf {
 /// Returns the Specs of the outputs. The same in every mode.
 Specs check(const Call& call);
 
-/// The same of a call that others stand for, and tells the interpreters of it if some size is unknown. Nothing is computed.
-void apply_rule(const Call& call);
+/// The same of a call that does not run, since others stand for it or nobody needs it, and tells the interpreters of it if some size is unknown. Nothing
+/// is computed. With `results` symbols of the results are appended, which only other rules may read.
+void apply_rule(const Call& call, Tensors* results = nullptr);
 
 /// Makes the parts of a row that expands, in the interpreter that is the top now. REQUIRES: the call has been checked.
 void apply_parts(const Call& call, Tensors& outputs);

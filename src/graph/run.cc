@@ -115,12 +115,9 @@ Tensors Runner::replay(std::span<Tensor> inputs) const {
       else arguments.push_back(values[id]);
     }
     const Call call{*node.op, arguments, node.attrs, node.at};
-    if (!node.runs && node.count == 0) {
-      apply_rule(call);
-      continue;
-    }
     Tensors results;
-    apply(call, results);
+    if (node.runs) apply(call, results);
+    else apply_rule(call, node.count > 0 ? &results : nullptr);
     for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
   }
   Tensors outputs;

@@ -49,13 +49,21 @@ SmallVector<ValueId, 4> Tracer::values_of(const Call& call) {
   return inputs;
 }
 
-void Tracer::stands_for(const Call& call) { graph_.add_rule(call.op, call.attrs, values_of(call), OnBehalf::line(call.at)); }
+void Tracer::add(const Call& call, const Specs& specs, Tensors& outputs) {
+  const ValueId first = graph_.add_node(call.op, call.attrs, values_of(call), specs, OnBehalf::line(call.at));
+  for (std::size_t i = 0; i < specs.size(); ++i) outputs.push_back(symbol(first + static_cast<ValueId>(i)));
+}
+
+void Tracer::stands_for(const Call& call, Tensors* results) {
+  if (results == nullptr) return graph_.add_rule(call.op, call.attrs, values_of(call), OnBehalf::line(call.at));
+  add(call, check(call), *results);
+  graph_.nodes.back().runs = false;
+}
 
 void Tracer::apply(Call call, Tensors& outputs) {
   const Specs specs = check(call);
   if (call.op.expand != nullptr && call.op.validate == nullptr) return apply_parts(call, outputs);
-  const ValueId first = graph_.add_node(call.op, call.attrs, values_of(call), specs, OnBehalf::line(call.at));
-  for (std::size_t i = 0; i < specs.size(); ++i) outputs.push_back(symbol(first + static_cast<ValueId>(i)));
+  add(call, specs, outputs);
 }
 
 }  // namespace weft::inline v0

@@ -24,7 +24,7 @@ class Tracer : public Interpreter {
   explicit Tracer(Graph& graph);
 
   void apply(Call call, Tensors& outputs) override;
-  void stands_for(const Call& call) override;
+  void stands_for(const Call& call, Tensors* results) override;
   void wrote(const Tensor& list, Location at) override { list.node()->set_made_at(at); }
   /// A new input of the graph.
   Tensor input(Spec spec, Location at);
@@ -44,6 +44,7 @@ class Tracer : public Interpreter {
 
  private:
   SmallVector<ValueId, 4> values_of(const Call& call);
+  void add(const Call& call, const Specs& specs, Tensors& outputs);
   Graph& graph_;
   const std::uint64_t id_;
   bool strict_ = false;

@@ -132,12 +132,12 @@ void Batcher::apply(Call call, Tensors& outputs) {
 }
 
 // To those below, a value of the axis is as good as any other: they see the first.
-void Batcher::stands_for(const Call& call) {
+void Batcher::stands_for(const Call& call, Tensors* results) {
   if (below() == nullptr) return;
   const Scope scope(below());
   SmallVector<Tensor, 4> inputs;
   for (const Tensor& x : call.inputs) inputs.push_back(owns(x) ? first_of(value(x)) : x);
-  apply_rule({call.op, inputs, call.attrs, call.at});
+  apply_rule({call.op, inputs, call.attrs, call.at}, results);
 }
 
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs) {

@@ -23,7 +23,7 @@ class Batcher final : public Interpreter {
   Batcher& operator=(const Batcher&) = delete;
 
   void apply(Call call, Tensors& outputs) override;
-  void stands_for(const Call& call) override;
+  void stands_for(const Call& call, Tensors* results) override;
 
   /// The symbol for a value with the axis.
   Tensor symbol(Tensor value, Location at);
