@@ -127,6 +127,19 @@ TEST(FunctionUpdate, IsPartOfABlock) {
   EXPECT_EQ(floats(net.w), w);
 }
 
+// A call without results is not taken for one that changes something.
+TEST(FunctionUpdate, ACallWithoutResultsMayBeTheLast) {
+  Variable v{zeros({3})};
+  Function f = [&](Tensor x) {
+    v.assign_add(x);
+    cond(sum(x) > 0.f, [&] { check(all_true(x < 9.f), "big"); }, [] {});
+  };
+  f(ones({3}));
+  EXPECT_THROW(f(fill({3}, 9.f)), CheckError);
+  EXPECT_EQ(floats(v), std::vector<float>(3, 1));
+  EXPECT_NE(f.graph().html().find("cond"), std::string::npos);
+}
+
 // --- scatters ---
 
 struct Table {

@@ -85,6 +85,7 @@ PictureBlocks blocks_of(const GraphPicture& picture) {
     }
     PictureBlock& block = made.blocks[block_of[n]];
     block.lines.push_back(line_of(picture, node));
+    if (node.count == 0) continue;
     const Spec& spec = graph.values[node.first].spec;
     if (block.kind == BlockKind::kFused) {
       block.below = "fused, over " + spec.shape.str();

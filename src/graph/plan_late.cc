@@ -16,7 +16,7 @@ bool is_input(const Graph& graph, ValueId id) {
 // nothing. What an update row reads besides must be the call's own: an input may go, or be what another update changes, before the call
 // publishes. (A prepared kernel holds its inputs. Nobody changes what it holds.)
 std::vector<std::size_t> replaced_outputs(const Graph& graph, const GraphNode& node, OldValues old_values, const std::vector<std::uint32_t>& uses) {
-  if (!node.runs || !can_prepare(*node.op, graph.values[node.first].spec.dtype)) return {};
+  if (!node.runs || node.count == 0 || !can_prepare(*node.op, graph.values[node.first].spec.dtype)) return {};
   std::vector<std::size_t> places;
   const std::size_t changed = first_changed(*node.op);
   const std::size_t first = graph.outputs.size() - old_values.size();
