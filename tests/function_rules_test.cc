@@ -30,6 +30,7 @@ FunctionOptions unknown_sizes(int rank = 1) {
 }
 
 const Tensor kShort = ones({2}), kLong = ones({4});
+const Tensor kThree{1.f, -1.f, 2.f, 3.f}, kTwo{1.f, -1.f, 2.f, -3.f};  // so many are positive
 
 Tensor first_three(const Tensor& x) { return slice(x, {0}, {3}); }
 
@@ -167,12 +168,80 @@ TEST(FunctionRules, AreNotKeptOfSizesThatAreKnown) {
 TEST(FunctionRules, AreAppliedWhereValuesDecideSizes) {
   const auto body = [](Tensor x) { return first_three(boolean_mask(x, x > 0.f)) * 2; };
   Function f = body;
-  const Tensor three{1.f, -1.f, 2.f, 3.f}, two{1.f, -1.f, 2.f, -3.f};
-  EXPECT_EQ(f(three).str(), body(three).str());
-  EXPECT_EQ(outcome(f, two), outcome(body, two));
-  EXPECT_NE(outcome(f, two).find("slice: begin 0 and size 3"), std::string::npos);
-  EXPECT_EQ(f(three).str(), body(three).str());
-  EXPECT_NO_THROW(f.graph().html());
+  EXPECT_EQ(f(kThree).str(), body(kThree).str());
+  EXPECT_EQ(outcome(f, kTwo), outcome(body, kTwo));
+  EXPECT_NE(outcome(f, kTwo).find("slice: begin 0 and size 3"), std::string::npos);
+  EXPECT_EQ(f(kThree).str(), body(kThree).str());
+  EXPECT_NE(f.explain().str().find("4 ops in 4 steps"), std::string::npos) << f.explain();
+  EXPECT_NE(f.graph().html().find("4 ops, 4 steps"), std::string::npos);
+  f.profile(1);
+  f(kThree);
+  EXPECT_EQ(f.explain().traces[0].steps.size(), 4u);
+  for (const FunctionReport::Step& step : f.explain().traces[0].steps) EXPECT_GT(step.microseconds, 0) << step.ops[0];
+}
+
+TEST(FunctionRules, OnSizesThatValuesDecideHoldForCallsThatNobodyNeeds) {
+  const auto positive = [](Tensor x) { return boolean_mask(x, x > 0.f); };
+  const std::vector<std::pair<const char*, Body>> bodies = {
+      {"at once", [=](Tensor x) { return first_three(positive(x)), x; }},
+      {"behind other calls", [=](Tensor x) { return first_three(exp(positive(x) * 2)), x; }},
+      {"beside what nobody computes", [=](Tensor x) { return first_three(positive(x)) + exp(x(range(0, 3))), x; }},
+      {"of sizes twice decided", [=](Tensor x) { return first_three(positive(positive(x) - 0.5f)), x; }},
+      {"beside one that is needed", [=](Tensor x) {
+         const Tensor y = positive(x);
+         return first_three(exp(y)), y;
+       }},
+      {"in a branch", [=](Tensor x) { return cond(sum(x) > -9.f, [&] { return first_three(positive(x)), x; }, [&] { return x; }); }},
+      {"of a branch", [=](Tensor x) { return first_three(cond(sum(x) > -9.f, [&] { return positive(x); }, [&] { return x; })), x; }},
+      {"in a loop", [=](Tensor x) { return fold([&](Tensor s, Tensor row) { return first_three(exp(positive(x * row))), s + row; }, Tensor(0.f), Tensor{1.f, 2.f}); }},
+      {"under a tape", [=](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         const Tensor y = sum(square(x));
+         first_three(positive(x));
+         return tape.gradient(y, x);
+       }},
+  };
+  for (const auto& [what, body] : bodies) {
+    const std::string wanted = outcome(body, kTwo);
+    EXPECT_NE(wanted.find("slice: begin 0 and size 3"), std::string::npos) << what << ": " << wanted;
+    const auto around = [](const Body& f) -> Body {
+      return [=](Tensor x) {
+        GradientTape tape;
+        tape.watch(x);
+        const Tensor y = f(x);
+        return tape.gradient(y, x, {.unconnected = Unconnected::kZeros});
+      };
+    };
+    for (const FunctionOptions& options : {FunctionOptions(), unknown_sizes()}) {
+      for (const Pass& pass : passes()) {
+        FunctionOptions without = options;
+        without.without = {pass.name};
+        Function f{body, without};
+        EXPECT_EQ(outcome(f, kThree), outcome(body, kThree)) << what << ", without " << pass.name;
+        EXPECT_EQ(outcome(f, kTwo), wanted) << what << ", without " << pass.name;
+      }
+      Function f{body, options};
+      EXPECT_EQ(outcome(around(f), kThree), outcome(around(body), kThree)) << what;
+      EXPECT_EQ(outcome(around(f), kTwo), wanted) << what;
+    }
+  }
+}
+
+// What a rule reads only for its size, which is known, stays in the tile that makes it.
+TEST(FunctionRules, MakeNoRoomForWhatTheyRead) {
+  const auto body = [](Tensor x, bool looks) {
+    const Tensor part = exp(x), mask = x > 0.f;
+    if (looks) part + boolean_mask(x, mask);
+    return std::pair(part * 2, boolean_mask(x, mask));
+  };
+  Function looks = [=](Tensor x) { return body(x, true); }, plain = [=](Tensor x) { return body(x, false); };
+  const Tensor x = ones({4096});
+  looks(x), plain(x);
+  EXPECT_THROW(looks(arange(0.f, 4096.f, 1.f)), ShapeError);
+  const FunctionReport::Trace with = looks.explain().traces[0], without = plain.explain().traces[0];
+  EXPECT_EQ(with.arena_bytes, without.arena_bytes) << looks.explain();
+  EXPECT_EQ(with.steps.size(), without.steps.size()) << looks.explain();
 }
 
 TEST(FunctionRules, HoldInGraphsOfTheOldWay) {

@@ -81,6 +81,20 @@ TEST(GraphRules, LeaveWhatIsSavedForASplitGraph) {
   EXPECT_EQ(gradients(f), gradients(body));
 }
 
+// Sizes that values decide are not inferred again: of those the values are saved.
+TEST(GraphRules, SaveWhatDecidesSizesForASplitGraph) {
+  const Joint joint({f32, {kUnknown}}, {f32, {kUnknown}}, [](Tensor x, Tensor dy) {
+    static_cast<void>(dy + exp(boolean_mask(x, x > 0.f)));
+    return std::pair(x * 2, dy * 3);
+  });
+  const SplitGraph parts = joint.split();
+  EXPECT_EQ(parts.saved, 1u);
+  const Runner backward(parts.backward);
+  std::vector<Tensor> equal{kLong, ones({3}), ones({3})}, unequal{kLong, ones({3}), ones({2})};
+  EXPECT_EQ(backward.run(equal)[0].str(), (ones({3}) * 3).str());
+  EXPECT_THROW(backward.run(unequal), ShapeError);
+}
+
 // Names the calls that are made above it.
 struct Log : Interpreter {
   Log() { install(); }

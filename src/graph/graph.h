@@ -28,7 +28,8 @@ struct GraphValue {
 /// One that does not run is a *rule*: it is there because its row may refuse sizes that were not known while tracing. Whoever knows them infers it
 /// like any other call, at its place among them, and computes nothing. So errors are those of the program that calls everything: an expanding row,
 /// whose parts are calls of their own, and a call whose results nobody needs, refuse what they always do. Its results, if it has any, are
-/// read by other rules only: what a rule reads is not computed for its sake.
+/// read by other rules only. What a rule reads is not computed for its sake, except by calls whose values decide sizes (`boolean_mask`): who has to know
+/// those sizes has to run them.
 struct GraphNode {
   const Op* op;
   std::vector<Attr> attrs;

@@ -105,8 +105,9 @@ void drop_dead(Graph& graph) {
   for (ValueId id : graph.outputs) needed[id] = true;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const GraphNode& node = graph.nodes[n];
-    runs[n] = node.runs && ((may_fail(node) && !planted(Bug::kDropsFailing)) || among(node, needed));
-    stays[n] = !runs[n] && among(node, inferred);
+    const bool sized = among(node, inferred);
+    runs[n] = node.runs && ((may_fail(node) && !planted(Bug::kDropsFailing)) || among(node, needed) || (sized && decides_sizes(graph, node)));
+    stays[n] = !runs[n] && sized;
     if (!runs[n] && !stays[n] && !may_refuse(graph, node)) continue;
     for (ValueId id : node.inputs) (runs[n] ? needed : inferred)[id] = true;
   }

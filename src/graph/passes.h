@@ -38,7 +38,7 @@ void simplify(Graph& graph);
 void share_equal(Graph& graph);
 
 /// Drops calls whose results nobody needs, unless they may fail on data, and constants that nobody reads. Of a call that may refuse sizes which are
-/// not known yet its rule stays.
+/// not known yet its rule stays, and with it what decides those sizes by values.
 void drop_dead(Graph& graph);
 
 /// Says that calls may share a step of the plan (plan.h), which knows the shapes and so decides which of them do.

@@ -72,7 +72,6 @@ PictureBlocks blocks_of(const GraphPicture& picture) {
     made.blocks.push_back({port.variable ? BlockKind::kRead : BlockKind::kArgument, {{port.name, "", port.name + " " + spec}}, spec});
   }
   for (const GraphPicture::Step& step : picture.steps) {
-    if (!graph.nodes[step.nodes[0]].runs) continue;
     for (const std::uint32_t n : step.nodes) block_of[n] = static_cast<std::uint32_t>(made.blocks.size());
     made.blocks.push_back({step.nodes.size() > 1 ? BlockKind::kFused : BlockKind::kCall, {}, {}, step.microseconds});
   }

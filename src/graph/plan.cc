@@ -35,11 +35,12 @@ void Plan::infer_all(std::span<const Spec> inputs) {
   }
   for (const GraphNode& node : graph_.nodes) {
     SmallVector<const Spec*, 4> specs;
-    bool known = true;
+    bool sees_all = true;
     for (ValueId id : node.inputs) {
       specs.push_back(&values_[id].spec);
-      known = known && specs.back()->shape.known();
+      sees_all = sees_all && specs.back()->shape.known();
     }
+    bool known = sees_all;
     try {
       Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
       for (std::uint32_t i = 0; i < node.count; ++i) {
@@ -50,19 +51,19 @@ void Plan::infer_all(std::span<const Spec> inputs) {
     } catch (...) {
       rethrow_in_name_of(*node.op, node.at);
     }
-    ways_.push_back(way_of(node, known));
+    ways_.push_back(way_of(node, sees_all, known));
     if (ways_.back() == Way::kView) values_[node.first].root = values_[node.inputs[0]].root;
   }
 }
 
-// A rule has been applied by then, unless the values that decide sizes are to come. Those that nothing but rules would need never do.
-Plan::Way Plan::way_of(const GraphNode& node, bool known) const {
+// A rule that sees all sizes has been applied by then; others are when the sizes come, unless nobody makes what has them.
+Plan::Way Plan::way_of(const GraphNode& node, bool sees_all, bool known) const {
   if (!node.runs) {
-    const bool comes = std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+    const bool come = std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
       const GraphValue& value = graph_.values[id];
-      return value.kind == GraphValue::Kind::kResult && ways_[value.from] == Way::kNever;
+      return !values_[id].spec.shape.known() && value.kind == GraphValue::Kind::kResult && ways_[value.from] == Way::kNever;
     });
-    return !known && comes && node.count == 0 ? Way::kDynamic : Way::kNever;
+    return sees_all || !come ? Way::kNever : Way::kRule;
   }
   if (!known) return Way::kDynamic;
   if (node.op->is(kView) && node.op->validate == nullptr) return Way::kView;
@@ -131,7 +132,14 @@ void Plan::place(std::uint32_t n, std::uint32_t step, std::vector<bool>& read_ou
   steps_[step - 1].nodes.push_back(n);
   for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].made = step;
   for (ValueId id : node.inputs)
-    if (const std::uint32_t made = values_[values_[id].root].made; made != step) read_outside[made] = true;
+    if (const std::uint32_t made = values_[values_[id].root].made; made != step && reads(n, id)) read_outside[made] = true;
+}
+
+// Of a late call what can fail is due in its turn: a look at data, and sizes that are not known yet.
+bool Plan::checks(std::uint32_t n) const {
+  const GraphNode& node = graph_.nodes[n];
+  if (ways_[n] != Way::kLate) return ways_[n] == Way::kRule;
+  return node.op->validate != nullptr || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return !values_[id].spec.shape.known(); });
 }
 
 void Plan::group_nodes() {
@@ -139,12 +147,12 @@ void Plan::group_nodes() {
   const std::vector<std::uint32_t> uses = count_uses(graph_);
   for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
     const GraphNode& node = graph_.nodes[n];
-    if (ways_[n] == Way::kNever || ways_[n] == Way::kView || (ways_[n] == Way::kLate && !node.op->is(kChanges))) continue;
-    if (ways_[n] == Way::kLate) {
+    if (checks(n)) {
       steps_.push_back({.nodes = {}, .checks = true});
       place(n, static_cast<std::uint32_t>(steps_.size()), read_outside);
       continue;
     }
+    if (ways_[n] == Way::kNever || ways_[n] == Way::kView || ways_[n] == Way::kLate) continue;
     if (const std::uint32_t group = folds_from(n, uses); group != kBefore) {
       place(n, group, read_outside);
       continue;
@@ -176,7 +184,7 @@ void Plan::number_steps() {
       for (std::uint32_t i = 0; i < node.count; ++i) values_[node.first + i].made = values_[node.first + i].last = static_cast<std::uint32_t>(s);
       for (ValueId id : node.inputs) {
         Value& root = values_[values_[id].root];
-        root.last = std::max(root.last, static_cast<std::uint32_t>(s));
+        if (reads(n, id)) root.last = std::max(root.last, static_cast<std::uint32_t>(s));
       }
     }
 }
@@ -186,11 +194,12 @@ void Plan::find_places() {
   for (std::size_t s = 0; s < steps_.size(); ++s)
     for (const std::uint32_t n : steps_[s].nodes)
       for (ValueId id : graph_.nodes[n].inputs)
-        if (values_[values_[id].root].made != s + 1 || values_[id].root != id) read_elsewhere[values_[id].root] = true;
+        if (reads(n, id) && (values_[values_[id].root].made != s + 1 || values_[id].root != id)) read_elsewhere[values_[id].root] = true;
   unread_.assign(values_.size(), true);
-  for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
+  for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
     if (ways_[n] != Way::kNever)
-      for (ValueId id : graph_.nodes[n].inputs) unread_[id] = false;
+      for (ValueId id : graph_.nodes[n].inputs)
+        if (reads(n, id)) unread_[id] = false;
   for (ValueId id : graph_.outputs) unread_[id] = false;
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) values_[graph_.inputs[i]].place = Place::kInput, values_[graph_.inputs[i]].at = i;
   for (std::size_t v = 0; v < values_.size(); ++v) {
@@ -203,7 +212,7 @@ void Plan::find_places() {
     }
     if (unread_[v] && graph_.nodes[known.from].op->is(kSkipsUnread)) continue;
     if (!values_[v].spec.shape.known()) values_[v].place = Place::kDynamic, dynamic_.push_back(static_cast<ValueId>(v));
-    else if (read_elsewhere[v] || ways_[known.from] != Way::kPointwise) values_[v].place = Place::kArena;
+    else if (ways_[known.from] != Way::kRule && (read_elsewhere[v] || ways_[known.from] != Way::kPointwise)) values_[v].place = Place::kArena;
   }
   for (ValueId id : graph_.outputs) {
     Value& root = values_[values_[id].root];
@@ -230,10 +239,10 @@ void Plan::find_outputs() {
   }
   std::reverse(outputs_.begin(), outputs_.end());
   by_handle_.resize(values_.size());
-  for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+  for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
     if (ways_[n] == Way::kNever || ways_[n] == Way::kView || ways_[n] == Way::kPointwise) continue;
     const GraphNode& node = graph_.nodes[n];
-    for (ValueId id : node.inputs) by_handle_[id] = true;
+    for (ValueId id : node.inputs) by_handle_[id] = by_handle_[id] || reads(n, id);
     for (std::uint32_t i = 0; i < node.count; ++i) by_handle_[node.first + i] = true;
   }
 }

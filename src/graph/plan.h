@@ -7,8 +7,8 @@
 // Values whose shape is known only when they are there (of `unique`, of a loop that ends when it likes) are made by each call as it goes;
 // what reads or makes them runs as an eager call between the planned steps, and a rule (graph.h) that reads them is applied there.
 //
-// Steps of optimizers, and scatters, whose results are only written to the Variables that they read wait until the call publishes: then they change
-// the values where they lie.
+// Steps of optimizers, scatters and writes of slices whose results are only written to the Variables that they read wait until the call publishes:
+// then they change the values where they lie.
 //
 // Every step runs the very kernel that the eager call would have run, so the bits are the same.
 #pragma once
@@ -66,8 +66,9 @@ class Plan {
   friend class BoundPlan;
   static constexpr std::int64_t kDirectLanes = 512;  // up to so many a group runs without tiles
   enum class Place : std::uint8_t { kNone, kInput, kConstant, kArena, kEscapes, kDynamic, kLate };
-  // How a node runs: never (a rule), as other names for its bytes, in a group, alone, alone on unknown shapes, when the call publishes.
-  enum class Way : std::uint8_t { kNever, kView, kPointwise, kCall, kDynamic, kLate };
+  // How a node runs: never (a rule that holds), not at all but as a rule on sizes to come, as other names for its bytes, in a group, alone, alone on
+  // unknown shapes, when the call publishes.
+  enum class Way : std::uint8_t { kNever, kRule, kView, kPointwise, kCall, kDynamic, kLate };
   struct Value {
     Spec spec;
     ValueId root;           // whose bytes these are; views have another one
@@ -104,7 +105,7 @@ class Plan {
     std::vector<std::uint32_t> nodes;  // one, or a pointwise group, perhaps with a call before or behind it
     std::int32_t pointwise = -1;
     bool joined = false;  // there is such a call
-    bool checks = false;  // it only looks at what a late step will need, in its turn: of two errors the first is that of the call
+    bool checks = false;  // it makes nothing: it applies a rule, or looks at what a late step will need, in its turn. Of two errors the first is the call's
   };
   struct Joined;
   struct Late {
@@ -115,8 +116,10 @@ class Plan {
   class Lease;
 
   void infer_all(std::span<const Spec> inputs);
-  Way way_of(const GraphNode& node, bool known) const;
-  void apply_rule(const GraphNode& node, const Frame& frame) const;
+  Way way_of(const GraphNode& node, bool sees_all, bool known) const;
+  bool checks(std::uint32_t n) const;
+  bool reads(std::uint32_t n, ValueId id) const { return ways_[n] != Way::kRule || !values_[id].spec.shape.known(); }  // a rule: sizes to come
+  void apply_rule(const GraphNode& node, Frame& frame) const;
   void find_late(OldValues old_values);
   void group_nodes();
   bool reads_view_of(const GraphNode& node, std::uint32_t step) const;
@@ -138,7 +141,7 @@ class Plan {
   Tensors outputs_of(std::span<Tensor> inputs, Frame& frame) const;
   std::vector<PreparedUpdate> prepare_late(std::span<const Tensor> inputs, Frame& frame) const;
   SmallVector<Tensor, 6> read_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const;
-  void check_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const;
+  void check_late(const GraphNode& node, const Frame& frame) const;
   std::uint32_t ready_at(const GraphNode& node) const;
   void run_pointwise(const Pointwise& step, Frame& frame) const;
   struct GroupOperands;

@@ -114,15 +114,31 @@ void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Fra
     if (values_[node.first + i].place == Place::kDynamic) frame.values[node.first + i] = std::move(outputs[i]);
 }
 
-void Plan::apply_rule(const GraphNode& node, const Frame& frame) const {
+// What it makes has a Spec and no elements.
+void Plan::apply_rule(const GraphNode& node, Frame& frame) const {
   SmallVector<const Spec*, 4> specs;
   for (ValueId id : node.inputs) specs.push_back(values_[id].spec.shape.known() ? &values_[id].spec : &frame.values[id].node()->spec);
-  node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
+  Specs results = node.op->infer(Infer{{*node.op, node.attrs, node.at}, specs});
+  for (std::uint32_t i = 0; i < node.count; ++i)
+    if (values_[node.first + i].place == Place::kDynamic) frame.values[node.first + i] = Tensor(new Node(std::move(results[i])));
+}
+
+void Plan::check_late(const GraphNode& node, const Frame& frame) const {
+  SmallVector<Tensor, 6> inputs;
+  bool known = true;
+  for (ValueId id : node.inputs) {
+    inputs.push_back(frame.values[id]);
+    known = known && values_[id].spec.shape.known();
+  }
+  const Call call{*node.op, inputs, node.attrs, node.at};
+  Specs specs;
+  if (!known) specs = check(call);
+  else for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
+  validate(call, specs);
 }
 
 void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
   const GraphNode& node = graph_.nodes[n];
-  if (!node.runs) return apply_rule(node, frame);
   const bool dynamic = ways_[n] == Way::kDynamic;
   SmallVector<Tensor, 6> inputs;
   bool halves = false;
@@ -157,7 +173,8 @@ void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
 void Plan::execute(const Step& step, Frame& frame) const {
   const GraphNode& node = graph_.nodes[step.nodes[0]];
   try {
-    if (step.pointwise < 0) run_call(step.nodes[0], frame, {});
+    if (step.checks) node.runs ? check_late(node, frame) : apply_rule(node, frame);
+    else if (step.pointwise < 0) run_call(step.nodes[0], frame, {});
     else if (step.joined) run_joined(step, frame);
     else run_pointwise(pointwise_[static_cast<std::size_t>(step.pointwise)], frame);
   } catch (...) {
@@ -236,16 +253,6 @@ SmallVector<Tensor, 6> Plan::read_late(const GraphNode& node, std::span<const Te
   return read;
 }
 
-void Plan::check_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const {
-  SmallVector<Tensor, 6> read = read_late(node, inputs, frame);
-  const Call call{*node.op, read, node.attrs, node.at};
-  try {
-    validate(call, check(call));
-  } catch (...) {
-    rethrow_in_name_of(*node.op, node.at);
-  }
-}
-
 // What only publishing is missing from. Nothing of it can fail afterwards.
 std::vector<PreparedUpdate> Plan::prepare_late(std::span<const Tensor> inputs, Frame& frame) const {
   std::vector<PreparedUpdate> updates;
@@ -270,7 +277,7 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
   Frame& frame = *lease;
   bind(inputs, frame);
   for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) {
-    if (step.checks) check_late(graph_.nodes[step.nodes[0]], inputs, frame);
+    if (step.checks) execute(step, frame);
     else watch.time([&] { execute(step, frame); });
   }
   if (late_.empty() && publish == nullptr) return outputs_of(inputs, frame);

@@ -41,6 +41,19 @@ bool may_fail(const GraphNode& node) {
   return false;
 }
 
+// Graphs that are run as they are make of sizes what their calls make of them; of branches and turns that differ nobody knows.
+bool decides_sizes(const Graph& graph, const GraphNode& node) {
+  if (!node.runs || !node.op->is(kValueShape)) return false;
+  const auto results = std::span(graph.values).subspan(node.first, node.count);
+  if (std::all_of(results.begin(), results.end(), [](const GraphValue& value) { return value.spec.shape.known(); })) return false;
+  for (const Attr& attr : node.attrs)
+    if (const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr); region != nullptr && (*region)->plain()) {
+      const Graph& body = (*region)->bodies[0]->graph();
+      return std::any_of(body.nodes.begin(), body.nodes.end(), [&](const GraphNode& part) { return decides_sizes(body, part); });
+    }
+  return true;
+}
+
 Spec merge_specs(const Spec& a, const Spec& b) {
   Ints sizes(a.shape.begin(), a.shape.end());
   for (std::size_t i = 0; i < sizes.size(); ++i)

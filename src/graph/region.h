@@ -39,6 +39,8 @@ struct Region {
   bool may_miss = false;                      // of switch_case: the first input may name no body
   bool conditional = false, reverse = false;  // reverse: the last row first; row i of the results belongs to row i of the elements
   std::shared_ptr<const Derived> derived{};
+
+  bool plain() const { return bodies.size() == 1 && carried + elements == 0 && !conditional; }  // runs its body once
 };
 
 /// The Specs of a graph's outputs for inputs of these Specs. Throws what the rows' inference throws.
@@ -54,7 +56,9 @@ void run_call(KernelCall& call);
 void run_switch(KernelCall& call);
 void run_loop(KernelCall& call);
 
-/// Whether some call of the graph, or of graphs in it, may fail on data.
+/// Whether a call, or one in the graphs that it runs, may fail on data.
 bool may_fail(const GraphNode& node);
+/// Whether sizes of its results, of those that are not known, are perhaps decided by values: then no inference tells them, only the call itself.
+bool decides_sizes(const Graph& graph, const GraphNode& node);
 
 }  // namespace weft::inline v0

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/region.h"
+
 namespace weft::inline v0 {
 namespace {
 
@@ -39,13 +41,14 @@ struct Side {
   std::vector<ValueId> now;
 };
 
-// The nodes of the first side that the second one infers again, for its rules: nothing is saved for those.
-std::vector<bool> inferred_again(const Graph& joint, const std::vector<bool>& late_nodes, const std::vector<bool>& saved) {
+// The nodes of the first side that the second one infers again, for its rules: nothing is saved for those but what decides sizes.
+std::vector<bool> inferred_again(const Graph& joint, const std::vector<bool>& late_nodes, std::vector<bool>& saved) {
   std::vector<bool> again(joint.nodes.size());
   for (std::size_t n = joint.nodes.size(); n-- > 0;) {
     if (late_nodes[n] ? joint.nodes[n].runs : !again[n]) continue;
     for (ValueId id : joint.nodes[n].inputs)
-      if (const GraphValue& value = joint.values[id]; value.kind == GraphValue::Kind::kResult && !saved[id] && !late_nodes[value.from]) again[value.from] = true;
+      if (const GraphValue& value = joint.values[id]; value.kind == GraphValue::Kind::kResult && !saved[id] && !late_nodes[value.from])
+        (decides_sizes(joint, joint.nodes[value.from]) ? saved[id] : again[value.from]) = true;
   }
   return again;
 }
@@ -67,6 +70,7 @@ SplitGraph split_graph(const Graph& joint, std::size_t xs, std::size_t ys) {
     for (ValueId id : node.inputs) saved[id] = saved[id] || (node.runs && after && !late[id]);
   }
   for (std::size_t i = ys; i < joint.outputs.size(); ++i) saved[joint.outputs[i]] = saved[joint.outputs[i]] || !late[joint.outputs[i]];
+  const std::vector<bool> inferred = inferred_again(joint, late_nodes, saved);
   for (std::size_t i = 0; i < ys; ++i) result.forward.outputs.push_back(forward.at(joint.outputs[i]));
   for (std::size_t v = 0; v < saved.size(); ++v) {
     if (!saved[v] || joint.values[v].kind != GraphValue::Kind::kResult) continue;
@@ -75,7 +79,6 @@ SplitGraph split_graph(const Graph& joint, std::size_t xs, std::size_t ys) {
     ++result.saved;
   }
   for (std::size_t i = xs; i < joint.inputs.size(); ++i) backward.input(joint.inputs[i]);
-  const std::vector<bool> inferred = inferred_again(joint, late_nodes, saved);
   for (std::size_t n = 0; n < joint.nodes.size(); ++n)
     if (late_nodes[n] || inferred[n]) backward.node(joint.nodes[n], late_nodes[n]);
   for (std::size_t i = ys; i < joint.outputs.size(); ++i) result.backward.outputs.push_back(backward.at(joint.outputs[i]));
