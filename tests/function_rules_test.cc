@@ -244,16 +244,70 @@ TEST(FunctionRules, MakeNoRoomForWhatTheyRead) {
   EXPECT_EQ(with.steps.size(), without.steps.size()) << looks.explain();
 }
 
+// Whoever else sees the calls on their way to the graph.
 TEST(FunctionRules, HoldInGraphsOfTheOldWay) {
   namespace v1 = compat::v1;
-  const std::string wanted = first_three(kLong).str();
-  v1::Graph graph;
-  v1::Session session(graph);
-  const v1::GraphScope scope = graph.as_default();
-  const Tensor x = v1::placeholder(f32, {kUnknown}), part = first_three(x), other = x * 2;
-  EXPECT_EQ(session.run(part, {{x, kLong}}).str(), wanted);
-  EXPECT_THROW(session.run(part, {{x, kShort}}), IndexError);
-  EXPECT_NO_THROW(session.run(other, {{x, kShort}}));  // who does not want it does not run it
+  const Function f{[](Tensor x) { return std::pair(first_three(x) * 2, x + 1); }, unknown_sizes()};
+  Variable calls{0.f, {.name = "calls"}};
+  const Function g{[&](Tensor x) { return calls.assign_add(1.f), first_three(x); }, unknown_sizes()};
+  const std::vector<std::pair<const char*, Body>> ways = {
+      {"alone", first_three},
+      {"in a row of parts", [](Tensor x) { return mean(first_three(x)); }},
+      {"under a tape", [](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         return first_three(x);
+       }},
+      {"under two", [](Tensor x) {
+         GradientTape outer, tape;
+         outer.watch(x), tape.watch(x);
+         return first_three(x);
+       }},
+      {"for its gradient", [](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         const Tensor y = sum(square(first_three(x)));
+         return tape.gradient(y, x);
+       }},
+      {"under an accumulator", [](Tensor x) {
+         ForwardAccumulator forward(x, ones_like(x));
+         return first_three(x);
+       }},
+      {"for a derivative", [](Tensor x) {
+         ForwardAccumulator forward(x, ones_like(x));
+         const Tensor y = square(first_three(x));
+         return forward.jvp(y);
+       }},
+      {"in a Jacobian", [](Tensor x) {
+         const auto own = custom_gradient([](Tensor y) {
+           return std::pair(stack({sum(y), sum(y)}), [=](Tensor dy) { return y * sum(first_three(y * sum(dy))); });
+         });
+         GradientTape tape;
+         tape.watch(x);
+         const Tensor y = own(x);
+         return tape.jacobian(y, x);
+       }},
+      {"in a Function", [=](Tensor x) { return f(x).first; }},
+      {"for another result of a Function", [=](Tensor x) { return f(x).second; }},
+      {"in a Function under a tape", [=](Tensor x) {
+         GradientTape tape;
+         tape.watch(x);
+         return f(x).first;
+       }},
+      {"in a Function that writes", [=](Tensor x) { return g(x); }},
+  };
+  for (const auto& [what, way] : ways) {
+    SCOPED_TRACE(what);
+    const std::string wanted = way(kLong).str();
+    v1::Graph graph;
+    v1::Session session(graph);
+    const v1::GraphScope scope = graph.as_default();
+    const Tensor x = v1::placeholder(f32, {kUnknown}), part = way(x), other = x * 2;
+    session.run(v1::global_variables_initializer());
+    EXPECT_EQ(session.run(part, {{x, kLong}}).str(), wanted);
+    EXPECT_THROW(session.run(part, {{x, kShort}}), IndexError);
+    EXPECT_NO_THROW(session.run(other, {{x, kShort}}));  // who does not want it does not run it
+  }
 }
 
 }  // namespace

@@ -89,22 +89,6 @@ GraphScope::~GraphScope() {
 
 // --- nodes and events ---
 
-void GraphState::GraphTracer::apply(Call call, Tensors& outputs) {
-  const std::lock_guard guard(state_.lock);
-  const std::size_t first = graph().nodes.size();
-  Tracer::apply(call, outputs);
-  state_.note_values();
-  state_.rules.resize(graph().nodes.size(), -1);
-  for (std::size_t n = first + 1; n < state_.rules.size() && !graph().nodes[first].runs; ++n)
-    if (std::int64_t& rule = state_.rules[n]; rule < 0) rule = static_cast<std::int64_t>(first);  // else it is a part of a part
-}
-
-void GraphState::GraphTracer::stands_for(const Call& call, Tensors* results) {
-  const std::lock_guard guard(state_.lock);
-  Tracer::stands_for(call, results);
-  state_.note_values();
-}
-
 void GraphState::note_values() {
   for (std::size_t id = after.size(); id < program.values.size(); ++id)
     after.push_back(program.values[id].kind == GraphValue::Kind::kConstant ? 0 : set_);  // a constant may serve others
@@ -263,62 +247,6 @@ Tensor GraphState::write(const Variable& variable, Event::Way way, Tensor value,
   slot->require_fits(by, value.spec(), at);
   const ValueId source = value_of(value, by, at);
   return add({.kind = Event::Kind::kWrite, .way = way, .variable = index, .source = source, .at = at}, slot->declared);
-}
-
-// --- programs that read and write as they go ---
-
-Tensor GraphState::symbol_for(const SlotRef& slot, Location at) {
-  const std::uint32_t index = index_of(slot, "read", at);
-  return add({.kind = Event::Kind::kRead, .in_turn = steps_ > 0, .variable = index, .at = at}, slot->declared);
-}
-
-ValueId GraphState::last_read_of(std::uint32_t variable) const {
-  for (std::size_t i = events.size(); i-- > 0;)
-    if (events[i].kind == Event::Kind::kRead && events[i].variable == variable) return program.inputs[i];
-  throw InternalError("a draw has not read its generator");
-}
-
-// Outside of a step a program cannot say when its write is to run, except for a draw: whenever somebody wants what was drawn.
-bool GraphState::takes(const SlotRef& slot, const Tensor& value, Location at, const char* by) {
-  if (steps_ > 0) return false;
-  if (std::string_view(by) != "Generator")
-    throw StateError(by, slot->title() +
-        " is written while a graph is built, and nothing says when that is to run; write v1::assign, or put it into "
-                                         "v1::as_operation([&] { ... }).", at);
-  const std::lock_guard guard(lock);
-  const std::uint32_t index = index_of(slot, by, at);
-  const ValueId read = last_read_of(index), source = value_of(value, by, at);
-  const Tensor written = add({.kind = Event::Kind::kWrite, .variable = index, .source = source, .at = at}, slot->declared);
-  Event& draw = events[program.values[read].from];
-  draw.in_turn = true;
-  draw.needs = {symbol_of(written).value};
-  return true;
-}
-
-void GraphState::begin_step() {
-  if (steps_++ == 0) transaction_.start_over(false, false);
-}
-
-std::vector<ValueId> GraphState::end_step(bool failed) {
-  if (--steps_ > 0) return {};
-  std::vector<ValueId> writes;
-  if (!failed)
-    transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char* by, Location at) {
-      const std::uint32_t index = index_of(slot, by, at);
-      const ValueId source = value_of(value, by, at);
-      writes.push_back(symbol_of(add({.kind = Event::Kind::kWrite, .variable = index, .source = source, .at = at}, slot->declared)).value);
-    });
-  transaction_.start_over(false, false);
-  return writes;
-}
-
-// Who wants a result of a call wants its writes, too.
-void GraphState::leave_call(std::span<Tensor>* results) {
-  const std::vector<ValueId> writes = end_step(results == nullptr);
-  if (writes.empty()) return;
-  const std::uint32_t before = add_dependencies(writes);
-  for (Tensor& result : *results) result = identity(std::move(result));
-  set_dependencies(before);
 }
 
 // --- what users call ---

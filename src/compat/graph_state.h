@@ -74,7 +74,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   v0::Graph program;
   std::vector<Event> events;           // one for each input of the program
   std::vector<std::uint32_t> after;    // for each value, the set of what must run first
-  std::vector<std::int64_t> rules;     // for each node, the rule of the row of which it is a part, or -1
+  std::vector<std::int64_t> rules;     // for each node, the rule that holds for whoever wants it, of the row of which it is a part; or -1
   std::vector<std::vector<ValueId>> sets{{}};
   std::vector<Held> held;
   std::unordered_map<std::uint64_t, std::uint32_t> by_id;  // of slots, to positions in `held`
@@ -86,11 +86,20 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
     GraphTracer(v0::Graph& graph, GraphState& state) : Tracer(graph), state_(state) {}
     void apply(Call call, Tensors& outputs) override;
     void stands_for(const Call& call, Tensors* results) override;
+    void stood_for() noexcept override;
     Tensor read(std::uint64_t, const Variable&, Tensor value, Location) override { return value; }  // a node, whoever reads
     using Tracer::symbol;
 
+    /// A Function is called: rules for which no call stands are those of its results, which are replaced.
+    void enter_call() { ++calls_; }
+    void leave_call(std::span<Tensor>* results);
+
    private:
+    void note();
     GraphState& state_;
+    std::vector<std::int64_t> open_;  // the rules of rows for which calls stand now
+    std::int64_t alone_ = -1;         // the last rule of this call for which none does; it leads to those before
+    int calls_ = 0;
   };
   class Replaying;
 
@@ -129,8 +138,8 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   Follower* keeper() override { return &keeper_; }
   void own_read(const SlotRef&) override {}
   bool takes(const SlotRef& slot, const Tensor& value, Location at, const char* by) override;
-  void enter_call() override { begin_step(); }
-  void leave_call(std::span<Tensor>* results) override;
+  void enter_call(bool writes) override;
+  void leave_call(bool writes, std::span<Tensor>* results) override;
 
   void note_values();
   std::uint32_t hold(const SlotRef& slot, ValueId initial, Tensor start);

@@ -1,5 +1,6 @@
 #include "core/apply.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -276,6 +277,10 @@ void Interpreter::stands_for(const Call& call, Tensors* results) {
   if (below_ != nullptr) below_->stands_for(call, results);
 }
 
+void Interpreter::stood_for() noexcept {
+  if (below_ != nullptr) below_->stood_for();
+}
+
 Tensor Interpreter::read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) {
   return below_ == nullptr ? value : below_->read(slot, variable, std::move(value), at);
 }
@@ -328,18 +333,18 @@ Specs check(const Call& call) {
 }
 
 // Sizes that are known have been checked for good.
-static void tell_of(const Call& call) {
+InPlaceOf::InPlaceOf(const Call& call, Tensors* results) {
   if (stack_top == nullptr) return;
-  for (const Tensor& input : call.inputs)
-    if (!input.node()->spec.shape.known()) return stack_top->stands_for(call, nullptr);
+  if (results == nullptr && std::all_of(call.inputs.begin(), call.inputs.end(), [](const Tensor& x) { return x.node()->spec.shape.known(); })) return;
+  stack_top->stands_for(call, results);
+  told_ = stack_top;
 }
 
 void apply_rule(const Call& call, Tensors* results) {
   try {
     const Specs specs = check(call);
-    if (results == nullptr) return tell_of(call);
-    if (stack_top != nullptr) stack_top->stands_for(call, results);
-    if (results->empty())
+    const InPlaceOf rule(call, results);
+    if (results != nullptr && results->empty())
       for (const Spec& spec : specs) results->push_back(make_symbolic(spec, call.at));
   } catch (...) {
     rethrow_in_name_of(call.op, call.at);
@@ -347,7 +352,7 @@ void apply_rule(const Call& call, Tensors* results) {
 }
 
 void apply_parts(const Call& call, Tensors& outputs) {
-  tell_of(call);
+  const InPlaceOf rule(call);
   const OnBehalf parts(OnBehalf::line(call.at));
   for (Tensor& result : call.op.expand(Expand{{call.op, call.attrs, call.at}, call.inputs})) outputs.push_back(std::move(result));
 }

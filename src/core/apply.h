@@ -32,10 +32,11 @@ class Interpreter {
   /// A list of numbers of the program has become this tensor. The default passes on.
   virtual void wrote(const Tensor& list, Location at);
 
-  /// This call does not run: others stand for it, or nobody needs it. Its rule holds as far as sizes are known, but some may not be: who keeps calls for
-  /// a time when they are keeps this one too, to apply the rule again. If `results` is not null, other rules read them, and who keeps the call
-  /// appends symbols of them. The default passes on.
+  /// This call does not run: the calls from here to `stood_for` stand for it, or nobody needs it. Its rule holds as far as sizes are known, but some may
+  /// not be: who keeps calls for a time when they are keeps this one too, to apply the rule again. If `results` is not null, other rules read them,
+  /// and who keeps the call appends symbols of them. The default passes on.
   virtual void stands_for(const Call& call, Tensors* results);
+  virtual void stood_for() noexcept;
 
   static Interpreter* top();
   Interpreter* below() const { return below_; }
@@ -106,7 +107,21 @@ class OnBehalf {
 /// Returns the Specs of the outputs. The same in every mode.
 Specs check(const Call& call);
 
-/// The same of a call that does not run, since others stand for it or nobody needs it, and tells the interpreters of it if some size is unknown. Nothing
+/// A scope in which other calls stand for one that has been checked: tells the interpreters of it, if some size is unknown or `results` are wanted.
+class InPlaceOf {
+ public:
+  explicit InPlaceOf(const Call& call, Tensors* results = nullptr);
+  ~InPlaceOf() {
+    if (told_ != nullptr) told_->stood_for();
+  }
+  InPlaceOf(const InPlaceOf&) = delete;
+  InPlaceOf& operator=(const InPlaceOf&) = delete;
+
+ private:
+  Interpreter* told_ = nullptr;
+};
+
+/// Checks a call that does not run, since others stand for it or nobody needs it, and tells the interpreters of it as InPlaceOf does. Nothing
 /// is computed. With `results` symbols of the results are appended, which only other rules may read.
 void apply_rule(const Call& call, Tensors* results = nullptr);
 

@@ -131,13 +131,19 @@ void Batcher::apply(Call call, Tensors& outputs) {
   }
 }
 
-// To those below, a value of the axis is as good as any other: they see the first.
+// To those below, a value of the axis is as good as any other: they see the first, which has the symbol's Spec.
 void Batcher::stands_for(const Call& call, Tensors* results) {
-  if (below() == nullptr) return;
-  const Scope scope(below());
-  SmallVector<Tensor, 4> inputs;
-  for (const Tensor& x : call.inputs) inputs.push_back(owns(x) ? first_of(value(x)) : x);
-  apply_rule({call.op, inputs, call.attrs, call.at}, results);
+  rules_.emplace_back();
+  try {
+    if (below() == nullptr) return;
+    const Scope scope(below());
+    SmallVector<Tensor, 4> inputs;
+    for (const Tensor& x : call.inputs) inputs.push_back(owns(x) ? first_of(value(x)) : x);
+    rules_.back() = std::make_unique<InPlaceOf>(Call{call.op, inputs, call.attrs, call.at}, results);
+  } catch (...) {
+    rules_.pop_back();
+    throw;
+  }
 }
 
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs) {

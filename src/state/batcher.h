@@ -24,6 +24,7 @@ class Batcher final : public Interpreter {
 
   void apply(Call call, Tensors& outputs) override;
   void stands_for(const Call& call, Tensors* results) override;
+  void stood_for() noexcept override { rules_.pop_back(); }
 
   /// The symbol for a value with the axis.
   Tensor symbol(Tensor value, Location at);
@@ -50,6 +51,7 @@ class Batcher final : public Interpreter {
   std::vector<const Op*> looped_;
 };
 
+  std::vector<std::unique_ptr<InPlaceOf>> rules_;  // for which calls stand now
 /// Which outputs depend on these inputs.
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs);
 /// The graph for many values at once: these inputs have an extra first axis of this size, and these outputs too. REQUIRES: all that depend on

@@ -156,23 +156,24 @@ std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variab
   return slots;
 }
 
-// A call that writes, as a trace around it sees it.
+// A call, as a trace around it sees it.
 class CallInTrace {
  public:
-  explicit CallInTrace(bool writes) : trace_(writes && Transaction::current() != nullptr ? Transaction::current()->symbols : nullptr) {
-    if (trace_ != nullptr) trace_->enter_call();
+  CallInTrace(SlotSymbols* trace, bool writes) : trace_(trace), writes_(writes) {
+    if (trace_ != nullptr) trace_->enter_call(writes_);
   }
   ~CallInTrace() {
-    if (trace_ != nullptr) trace_->leave_call(nullptr);
+    if (trace_ != nullptr) trace_->leave_call(writes_, nullptr);
   }
   CallInTrace(const CallInTrace&) = delete;
   CallInTrace& operator=(const CallInTrace&) = delete;
   void leave(std::span<Tensor> results) {
-    if (SlotSymbols* const trace = std::exchange(trace_, nullptr)) trace->leave_call(&results);
+    if (SlotSymbols* const trace = std::exchange(trace_, nullptr)) trace->leave_call(writes_, &results);
   }
 
  private:
   SlotSymbols* trace_;
+  const bool writes_;
 };
 
 }  // namespace
@@ -212,7 +213,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     }, at, kBy);
     return outputs;
   }
-  CallInTrace in_trace(!writes.empty());
+  CallInTrace in_trace(around, !writes.empty());
   std::optional<WriteTransaction> transaction;
   if (!writes.empty()) transaction.emplace(writes, reads, at, kBy);
   const std::span<Tensor> seen(inputs.end() - reads.size(), reads.size());

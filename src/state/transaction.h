@@ -82,9 +82,9 @@ class SlotSymbols {
   virtual void own_read(const SlotRef& slot) = 0;
   /// A write: true if it has been taken, and the transaction is to forget what it knows of the slot.
   virtual bool takes(const SlotRef&, const Tensor& /*value*/, Location, const char* /*by*/) { return false; }
-  /// A Function that writes is called: what is read and written until `leave_call` is one step. Results may be replaced; they are null if it failed.
-  virtual void enter_call() {}
-  virtual void leave_call(std::span<Tensor>* /*results*/) {}
+  /// A Function is called. If it writes, what is read and written until `leave_call` is one step. Results may be replaced; they are null if it failed.
+  virtual void enter_call(bool /*writes*/) {}
+  virtual void leave_call(bool /*writes*/, std::span<Tensor>* /*results*/) {}
 };
 
 /// The transaction of a block that runs now. Belongs to its thread.
