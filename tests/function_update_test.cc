@@ -230,5 +230,83 @@ TEST(FunctionUpdate, SparseStepsLeaveTheOtherRowsAlone) {
   EXPECT_EQ(row(table.rows, 4)[0], 16.f);
 }
 
+TEST(FunctionUpdate, SlicesChangeWhereTheyLie) {
+  for (const std::int64_t size : {4, 100'000}) {
+    SCOPED_TRACE(size);
+    Variable v{zeros({size, 8})};
+    Function f = [&](Tensor x) {
+      v[2].assign(x);
+      return sum(x);
+    };
+    Function g = [&](Tensor x) { v(all, range(0, 2)).assign_add(x); };
+    const Tensor row = ones({8}), both = ones({size, 2});
+    const void* const place = address(v);
+    for (int i = 0; i < 2; ++i) {
+      f(row);
+      EXPECT_EQ(address(v), place);
+      g(both);
+      EXPECT_EQ(address(v), place);
+    }
+    EXPECT_EQ(v.value()(2, 0).item<float>(), 2);
+    EXPECT_EQ(v.value()(2, 7).item<float>(), 1);
+    const Tensor held = v;
+    f(row * 3.f);
+    EXPECT_NE(address(v), place);
+    EXPECT_EQ(held(2, 7).item<float>(), 1);
+  }
+}
+
+// What is computed whole, beside it, is swapped in, not copied while readers wait.
+TEST(FunctionUpdate, WritesBesideScattersAreSwapped) {
+  for (const std::int64_t size : {64, 400'000}) {
+    SCOPED_TRACE(size);
+    Variable log{zeros({100'000})}, big{ones({size})}, small{0.f}, same{ones({size})};
+    Function f = [&](Tensor i) {
+      const Tensor fresh = big * 2.f;
+      big.assign(fresh);
+      log.scatter_update(expand_dims(i, 0), expand_dims(sum(fresh), 0));
+      small.assign_add(1.f);
+      same.assign(same.value());
+      return fresh;
+    };
+    const void *const place = address(log), *const third = address(same);
+    for (int i = 0; i < 3; ++i) {
+      const Tensor made = f(Tensor(i));
+      EXPECT_EQ(static_cast<const void*>(made.data<float>()), address(big));
+      EXPECT_EQ(address(log), place);
+      EXPECT_EQ(address(same), third);
+    }
+    EXPECT_EQ(big.value()(0).item<float>(), 8);
+    EXPECT_EQ(log.value()(2).item<float>(), 8 * static_cast<float>(size));
+    EXPECT_EQ(small.value().item<float>(), 3);
+    EXPECT_EQ(same.version(), 3u);
+    const Tensor before = big;
+    EXPECT_THROW(f(Tensor(-1)), IndexError);
+    EXPECT_TRUE(big.value().same_as(before));
+    EXPECT_THROW(atomically([&] {
+      f(Tensor(5));
+      EXPECT_EQ(small.value().item<float>(), 4);
+      EXPECT_EQ(same.value().size(), size);
+      throw 1;
+    }), int);
+    EXPECT_EQ(log.value()(5).item<float>(), 0);
+  }
+}
+
+// A Variable that becomes what another one was, which changes where it lies.
+TEST(FunctionUpdate, WhatIsKeptOfAScatteredValueStays) {
+  Variable a{zeros({4096, 4})}, b{ones({4096, 4})};
+  Function f = [&](Tensor at, Tensor x) {
+    a.assign(b.value());
+    b.scatter_add(at, x);
+  };
+  f(Tensor({1}), ones({1, 4}));
+  EXPECT_EQ(floats(a), std::vector<float>(4 * 4096, 1));
+  EXPECT_EQ(row(b, 1)[0], 2);
+  f(Tensor({1}), ones({1, 4}));
+  EXPECT_EQ(row(a, 1)[0], 2);
+  EXPECT_EQ(row(b, 1)[0], 3);
+}
+
 }  // namespace
 }  // namespace weft::test

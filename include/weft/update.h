@@ -18,7 +18,7 @@ struct UpdateTogetherOptions {
   const char* by = "update_together";  ///< for Variable::history; must live as long as the program
   /// Update rows (adam_update, ...), and scatters and writes of slices (tensor_scatter_nd_update, strided_slice_update, ...) that the body calls
   /// on the values as they came run at the end, in the place of values that nobody else holds: no copy, no second buffer. Until then such a
-  /// result must be left alone where the value was.
+  /// result must be left alone where the value was, except that another such call may go on with it; ValueError, if it is replaced.
   bool in_place = false;
 };
 

@@ -25,7 +25,8 @@ namespace weft::inline v0 {
 using OldValues = std::span<const std::int32_t>;
 /// Given the places of old and new values, one for each output that has an old value or -1, writes the new ones. Throws nothing.
 using WriteNew = FunctionRef<void(std::span<const UpdatePlace>)>;
-using Publish = FunctionRef<void(WriteNew)>;
+/// `finished` are those outputs, as far as they are there already; the others are written.
+using Publish = FunctionRef<void(WriteNew, std::span<Tensor> finished)>;
 
 /// A step of a plan, in terms of its graph.
 struct StepNote {

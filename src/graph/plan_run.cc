@@ -295,11 +295,7 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
     }
   };
   if (publish != nullptr) {
-    (*publish)([&](std::span<const UpdatePlace> places) {
-      write(places);
-      for (std::size_t i = 0; i < replacing_; ++i)
-        if (outputs[first + i].defined()) copy_into(places[i].to, outputs[first + i]);
-    });
+    (*publish)(write, {outputs.begin() + first, replacing_});
     for (std::size_t i = 0; i < replacing_; ++i) outputs[first + i] = Tensor();
     return outputs;
   }

@@ -223,9 +223,9 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
     for (std::size_t i = 0; i < reads.size(); ++i)
       seen[i] = top->read(reads[i]->id, variable_of(trace.reads[i], variables), std::move(seen[i]), at);
   if (transaction && top == nullptr && trace.runner.publishes()) {
-    const auto publish = [&](WriteNew write) {
+    const auto publish = [&](WriteNew write, std::span<Tensor> finished) {
       for (Tensor& input : inputs) input = Tensor();  // so that the slots alone hold what is to change
-      transaction->publish_in_place(write);
+      transaction->publish_in_place(write, finished);
     };
     const Publish published(publish);
     Tensors outputs = trace.runner.run(inputs, &published);

@@ -205,15 +205,16 @@ class WriteTransaction {
   void publish_all() { publish_values(true); }
 
   using Place = UpdatePlace;  // of writes[i]
-  /// Publishes new values of the old Specs that `kernel` computes from the old ones, all of them at one moment. Values that nobody else
-  /// holds, and that are small or not read by other threads lately, change in place, and readers of those wait for the kernel.
-  /// REQUIRES: the kernel throws nothing; no slot is named twice; all of value(i) are as they were. Throws OutOfMemoryError before the
-  /// kernel runs.
-  void publish_in_place(FunctionRef<void(std::span<const Place>)> kernel);
+  /// Publishes new values, all of them at one moment: of writes[i] what is in finished[i], if that is defined, else one of the old Spec that
+  /// `kernel` computes from the old one; finished ones have no place. Old values that nobody else holds, and that are small or not read by other
+  /// threads lately, change in place, and readers of those wait for the kernel.
+  /// REQUIRES: the kernel throws nothing; no slot is named twice; all of value(i) are as they were. Throws OutOfMemoryError, and what
+  /// Slot::require_fits does, before the kernel runs.
+  void publish_in_place(FunctionRef<void(std::span<const Place>)> kernel, std::span<Tensor> finished = {});
 
  private:
   void publish_values(bool also_unchanged);
-  void publish_into_new(FunctionRef<void(std::span<const Place>)> kernel);
+  void publish_into_new(FunctionRef<void(std::span<const Place>)> kernel, std::span<Tensor> finished);
   std::span<const SlotRef> slots() const { return slots_; }
   std::vector<SlotRef> slots_;
   std::vector<Tensor> values_, first_;

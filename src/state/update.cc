@@ -1,7 +1,6 @@
 #include <weft/update.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/update.h"
 #include "state/transaction.h"
@@ -34,11 +33,14 @@ class Deferring final : public Interpreter {
 
   bool any() const { return !deferred_.empty(); }
   bool is_target(std::size_t i) const { return is_target_[i]; }
+  /// Once.
   void run(std::span<const WriteTransaction::Place> places) noexcept {
     for (Deferred& deferred : deferred_) {
       for (std::size_t i = 0; i < deferred.targets.size(); ++i) {
-        const WriteTransaction::Place& place = places[deferred.targets[i]];
-        deferred.update.place(i, place.from, place.to);
+        const std::size_t target = deferred.targets[i];
+        const bool first = is_target_[target];  // otherwise a call before has written it already
+        deferred.update.place(i, first ? places[target].from : places[target].to, places[target].to);
+        is_target_[target] = false;
       }
       deferred.update.run();
     }
@@ -50,14 +52,16 @@ class Deferring final : public Interpreter {
     std::vector<std::size_t> targets;  // which values the elements of its list are
   };
 
-  // Which values the elements are that the call writes anew; false unless each is one that no call before has written.
+  // Which values the elements are that the call writes anew; false unless each is another one.
   bool find_targets(const Call& call, std::size_t written, std::vector<std::size_t>& targets) const {
     std::size_t at = 0;  // lists tend to be in the order of the values
+    std::vector<bool> seen(values_.size());
     for (std::size_t i = 0; i < written; ++i) {
       const Node* const node = PreparedUpdate::changed(call)[i].node();
       std::size_t tried = 0;
       for (; tried < values_.size() && values_[at] != node; ++tried) at = (at + 1) % values_.size();
-      if (tried == values_.size() || is_target_[at]) return false;
+      if (tried == values_.size() || seen[at]) return false;
+      seen[at] = true;
       targets.push_back(at);
     }
     return true;
@@ -68,38 +72,18 @@ class Deferring final : public Interpreter {
   std::vector<Deferred> deferred_;
 };
 
-void publish_deferred(WriteTransaction& t, std::span<Tensor> values, std::vector<Tensor> before, Deferring& deferring) {
-  const std::size_t count = values.size();
-  constexpr std::int64_t little = 64;  // bytes, for which a copy costs nothing
-  // What the body has changed by itself. Small ones are copied to their places; otherwise all is made anew and swapped.
-  std::vector<Tensor> changed(count);
-  std::vector<std::size_t> sizes(count);
-  bool in_place = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    sizes[i] = static_cast<std::size_t>(bytes_of(before[i].spec()));
-    if (values[i].same_as(before[i])) continue;
-    if (deferring.is_target(i)) throw InternalError("a deferred result was replaced");
-    in_place = in_place && values[i].defined() && values[i].spec() == before[i].spec() && bytes_of(values[i].spec()) <= little;
-    changed[i] = values[i];
+// What the body has made by itself is finished, and swapped in.
+void publish_deferred(WriteTransaction& t, std::span<const SlotRef> slots, std::vector<Tensor> before, Deferring& deferring, const char* by, Location at) {
+  std::vector<Tensor> finished(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    Tensor& value = t.value(i);
+    if (!deferring.is_target(i)) finished[i] = with_own_node(std::move(value), by, at);
+    else if (!value.same_as(before[i]))
+      throw ValueError(by, slots[i]->title() + " is replaced after a change that waits until the values are published; leave the result of that where the "
+                                               "value was, or update without in_place.", at);
+    value = std::move(before[i]);
   }
-  if (in_place) {
-    for (std::size_t i = 0; i < count; ++i) values[i] = std::move(before[i]);
-    return t.publish_in_place([&](std::span<const WriteTransaction::Place> places) {
-      deferring.run(places);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (changed[i].defined()) std::memcpy(places[i].to, changed[i].node()->data, sizes[i]);
-        else if (!deferring.is_target(i) && places[i].to != places[i].from) std::memcpy(places[i].to, places[i].from, sizes[i]);
-      }
-    });
-  }
-  std::vector<WriteTransaction::Place> places(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!deferring.is_target(i)) continue;
-    values[i] = make_tensor(before[i].spec());
-    places[i] = {before[i].node()->data, values[i].node()->data};
-  }
-  deferring.run(places);
-  t.publish();
+  t.publish_in_place([&](std::span<const WriteTransaction::Place> places) { deferring.run(places); }, finished);
 }
 
 }  // namespace
@@ -125,7 +109,7 @@ void update_together(std::span<const Variable> variables, const std::function<vo
   Deferring deferring(values);
   body(values);
   if (!deferring.any()) return t.publish();
-  publish_deferred(t, values, std::move(before), deferring);
+  publish_deferred(t, slots, std::move(before), deferring, options.by, at);
 }
 
 }  // namespace weft::inline v0

@@ -58,28 +58,39 @@ void WriteTransaction::publish_values(bool also_unchanged) {
   if (!own_.commit(false)) throw InternalError("a Variable has changed under its turn", at_);
 }
 
-void WriteTransaction::publish_into_new(FunctionRef<void(std::span<const Place>)> kernel) {
+void WriteTransaction::publish_into_new(FunctionRef<void(std::span<const Place>)> kernel, std::span<Tensor> finished) {
   std::vector<Place> places(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (i < finished.size() && finished[i].defined()) {
+      values_[i] = std::move(finished[i]);
+      continue;
+    }
     values_[i] = make_tensor(first_[i].spec());
     places[i] = {first_[i].node()->data, values_[i].node()->data};
   }
   kernel(places);
-  publish();
+  publish_all();
 }
 
-void WriteTransaction::publish_in_place(FunctionRef<void(std::span<const Place>)> kernel) {
-  if (!scope_) return publish_into_new(kernel);
+void WriteTransaction::publish_in_place(FunctionRef<void(std::span<const Place>)> kernel, std::span<Tensor> finished) {
+  if (!scope_) return publish_into_new(kernel, finished);
   const std::size_t count = slots_.size();
   std::vector<Place> places(count);
   std::vector<Slot*> order(count);
-  std::vector<Tensor> spares(count);
+  std::vector<Tensor> spares(count);  // what is installed
   std::vector<Spec> specs(count);
+  std::vector<bool> changes(count);   // the kernel makes it
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     order[i] = slots_[i].get();
     specs[i] = first_[i].spec();
-    bytes += bytes_of(specs[i]);
+    changes[i] = i >= finished.size() || !finished[i].defined();
+    if (changes[i]) {
+      bytes += bytes_of(specs[i]);
+      continue;
+    }
+    spares[i] = with_own_node(std::move(finished[i]), by_, at_);
+    order[i]->require_fits(by_, spares[i].spec(), at_);
   }
   std::sort(order.begin(), order.end(), [](const Slot* a, const Slot* b) { return a->id < b->id; });
   const bool small = bytes <= kAlwaysInPlace;
@@ -101,6 +112,7 @@ void WriteTransaction::publish_in_place(FunctionRef<void(std::span<const Place>)
     lock_all();
     std::size_t missing = 0;
     for (std::size_t i = 0; i < count; ++i) {
+      if (!changes[i]) continue;
       const Slot& slot = *slots_[i];
       const bool in_place = slot.sole_holder() && (small || !slot.read_lately());
       if (!in_place && !spares[i].defined()) places[i].to = nullptr, ++missing;
@@ -109,7 +121,7 @@ void WriteTransaction::publish_in_place(FunctionRef<void(std::span<const Place>)
     if (missing == 0) break;
     unlock_all();
     for (std::size_t i = 0; i < count; ++i)
-      if (places[i].to == nullptr) spares[i] = make_tensor(specs[i]);
+      if (changes[i] && places[i].to == nullptr) spares[i] = make_tensor(specs[i]);
   }
   [&]() noexcept { kernel(places); }();
   for (std::size_t i = 0; i < count; ++i) {
