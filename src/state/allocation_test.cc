@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include "state/transaction.h"
 #include "tests/failing_memory.h"
@@ -95,12 +96,35 @@ TEST(Allocation, OfAChange) {
   expect_all_or_nothing([](World& w) { w.scalar.assign_sub(2); });
 }
 
+// What is thrown says what was called, of which Variable, and where.
+void expect_named(const char* op, const std::function<void(Variable&)>& change) {
+  expect_all_or_nothing([&](World& w) { change(w.rows); });
+  for (const bool held : {false, true}) {
+    int failures = 0;
+    for (bool failed = true; failed && !testing::Test::HasFailure(); ++failures)
+      std::thread([&] {
+        Variable v{fill({300, 1000}, 3.f), {.name = "v"}};
+        const Tensor keep = held ? v.value() : Tensor();
+        const test::FailingMemory memory(failures);
+        try {
+          change(v);
+        } catch (const OutOfMemoryError& error) {
+          EXPECT_EQ(error.op(), op) << error.what();
+          EXPECT_NE(error.message().find("Variable \"v\""), std::string::npos) << error.what();
+          EXPECT_TRUE(std::string_view(error.location().file).ends_with("_test.cc")) << error.what();
+        }
+        failed = memory.failed();
+      }).join();
+    EXPECT_GT(failures, 3);
+  }
+}
+
 TEST(Allocation, OfSlicesAndScatters) {
-  expect_all_or_nothing([](World& w) { w.rows[2].assign(7.f); });
-  expect_all_or_nothing([](World& w) { w.rows(all, range(1, 5)).assign_add(ones({6, 4})); });
-  const Tensor indices = {4, 1}, updates = ones({2, 40});
-  expect_all_or_nothing([&](World& w) { w.rows.scatter_add(indices, updates); });
-  expect_all_or_nothing([&](World& w) { w.rows.scatter_mul(indices, updates + 1); });
+  expect_named("assign", [](Variable& v) { v[2].assign(7.f); });
+  expect_named("assign_add", [](Variable& v) { v(all, range(1, 5)).assign_add(1.f); });
+  const Tensor indices = {4, 1};
+  expect_named("scatter_add", [&](Variable& v) { v.scatter_add(indices, 1.f); });
+  expect_named("scatter_mul", [&](Variable& v) { v.scatter_mul(indices, 2.f); });
 }
 
 TEST(Allocation, OfABlock) {

@@ -1,4 +1,5 @@
 // Parts of a Variable: slices, rows and elements that are read and written by their place.
+#include "core/apply.h"
 #include "ops/indexing.h"
 #include "state/transaction.h"
 #include <weft/ops.h>
@@ -14,9 +15,9 @@ template <class E>
   throw E(by, "for " + slot.title() + " " + slot.declared.str() + ", " + text.substr(named), at);
 }
 
-// What the ops refuse, this change of this Variable refuses.
+// What the ops refuse, this change of this Variable refuses, and whoever publishes it.
 template <class F>
-Tensor in_name_of(const Slot& slot, const char* by, Location at, const F& f) {
+auto in_name_of(const Slot& slot, const char* by, Location at, const F& f) {
   try {
     return f();
   } catch (const ShapeError& error) {
@@ -28,17 +29,19 @@ Tensor in_name_of(const Slot& slot, const char* by, Location at, const F& f) {
   } catch (const ValueError& error) {
     rename(error, slot, by, at);
   } catch (const OutOfMemoryError& error) {
+    if (error.op() == by) throw;  // it names the Variable
     rename(error, slot, by, at);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError(by, "there is no memory for the new value of " + slot.title() + "; it has not changed.", at);
   }
 }
 
-// A number becomes the Variable's dtype beside it: `like` is of that dtype. By reference, since a second handle makes a number a value.
-Tensor of_dtype(const Tensor& x, const Tensor& like) {
-  if (!x.defined() || !is_literal(x) || x.dtype() == like.dtype()) return x;
+// A number becomes the Variable's dtype beside it. By reference, since a second handle makes a number a value.
+Tensor of_dtype(const Tensor& x, DType dtype) {
+  if (!x.defined() || !is_literal(x) || x.dtype() == dtype) return x;
   const Literal number = x.node()->number();
-  if (!literal_fits(number, like.dtype()))
-    throw DtypeError("", "the number given does not fit " + std::string(name_of(like.dtype())) + "; cast it.", {});
-  return make_scalar(number, like.dtype(), x.node()->made_at());
+  if (!literal_fits(number, dtype)) throw DtypeError("", "the number given does not fit " + std::string(name_of(dtype)) + "; cast it.", {});
+  return make_scalar(number, dtype, x.node()->made_at());
 }
 
 Tensor repeated(Tensor x, const Shape& shape, Location at) {
@@ -55,11 +58,27 @@ Tensor with_slice(Tensor whole, Tensor x, std::span<const Index> index, Location
                                .new_axis_mask = o.new_axis_mask, .shrink_axis_mask = o.shrink_axis_mask}, at);
 }
 
+// Infers calls, and makes no values.
+class Inferring final : public Interpreter {
+ public:
+  void apply(Call call, Tensors& outputs) override {
+    for (Spec& spec : check(call)) outputs.push_back(make_symbolic(std::move(spec), call.at));
+  }
+};
+
+Spec spec_of_slice(const Tensor& whole, std::span<const Index> index, Location at) {
+  Inferring inferring;
+  const Interpreter::Scope scope(&inferring);
+  return whole.index(index, at).spec();
+}
+
 // Writes what f makes of the value. Alone, and unless somebody holds the value, places of it change where they lie.
 template <class F>
 void change_places(Variable& variable, const char* by, Location at, const F& f) {
-  if (Interpreter::top() != nullptr) return update(variable.slot(), f, at, by);
-  update_together({&variable, 1}, [&](std::span<Tensor> values) { values[0] = f(std::move(values[0])); }, {.by = by, .in_place = true}, at);
+  in_name_of(*variable.slot(), by, at, [&] {
+    if (Interpreter::top() != nullptr) return update(variable.slot(), f, at, by);
+    update_together({&variable, 1}, [&](std::span<Tensor> values) { values[0] = f(std::move(values[0])); }, {.by = by, .in_place = true}, at);
+  });
 }
 
 // --- rows ---
@@ -101,22 +120,20 @@ VariableSlice::VariableSlice(Variable& of, std::span<const Index> at, Location w
 Tensor VariableSlice::value(Location at) const { return whole_.index(index_, at.line != 0 ? at : where_); }
 
 Variable& VariableSlice::change(const char* by, Tensor x, Location at, Tensor (*op)(Tensor, Tensor, Location)) {
-  const SlotRef& slot = of_->slot();
   whole_ = Tensor();  // a handle less, so that the memory may be used again
   change_places(*of_, by, at, [&](Tensor whole) {
-    return in_name_of(*slot, by, at, [&] {
-      const Tensor old = whole.index(index_, at);
-      Tensor fresh = repeated(of_dtype(x, old), old.shape(), at);
-      if (!fresh.defined()) throw ValueError("", "the value is an empty Tensor handle; assign a value to it first.", at);
-      if (fresh.spec() != old.spec()) {
-        const std::string sentence = "the slice is " + old.spec().str() + " and the value " + fresh.spec().str() +
-            "; they must agree, nothing but a number is repeated.";
-        if (fresh.dtype() != old.dtype()) throw DtypeError("", sentence, at);
-        throw ShapeError("", sentence, at);
-      }
-      if (op != nullptr) fresh = op(old, std::move(fresh), at);
-      return with_slice(std::move(whole), std::move(fresh), index_, at);
-    });
+    const Tensor old = op != nullptr ? whole.index(index_, at) : Tensor();
+    const Spec slice = op != nullptr ? old.spec() : spec_of_slice(whole, index_, at);
+    Tensor fresh = repeated(of_dtype(x, slice.dtype), slice.shape, at);
+    if (!fresh.defined()) throw ValueError("", "the value is an empty Tensor handle; assign a value to it first.", at);
+    if (fresh.spec() != slice) {
+      const std::string sentence = "the slice is " + slice.str() + " and the value " + fresh.spec().str() +
+          "; they must agree, nothing but a number is repeated.";
+      if (fresh.dtype() != slice.dtype) throw DtypeError("", sentence, at);
+      throw ShapeError("", sentence, at);
+    }
+    if (op != nullptr) fresh = op(old, std::move(fresh), at);
+    return with_slice(std::move(whole), std::move(fresh), index_, at);
   });
   return *of_;
 }
@@ -139,19 +156,17 @@ Variable& VariableSlice::assign_sub(std::initializer_list<Nested> x, Location at
 Variable& Variable::scatter(const char* by, Tensor indices, Tensor updates, Location at, bool rows,
                             Tensor (*op)(Tensor, Tensor, Tensor, Location)) {
   change_places(*this, by, at, [&](Tensor whole) {
-    return in_name_of(*slot_, by, at, [&] {
-      if (!indices.defined() || !updates.defined())
-        throw ValueError("", "indices or updates is an empty Tensor handle; assign a value to it first.", at);
-      if (whole.rank() == 0) throw ShapeError("", "there are no rows in a scalar; assign to it.", at);
-      Tensor fresh = of_dtype(updates, whole);
-      if (fresh.rank() == 0 && rows) fresh = repeated(std::move(fresh), updates_shape(indices.shape(), whole.shape(), 1), at);
-      if (fresh.rank() == 0 && !rows && indices.rank() > 0) {  // tuples
-        const std::int64_t depth = std::min<std::int64_t>(indices.shape()[indices.rank() - 1], whole.rank());
-        const Shape outer(indices.shape().sizes().first(static_cast<std::size_t>(indices.rank() - 1)));
-        fresh = repeated(std::move(fresh), updates_shape(outer, whole.shape(), static_cast<int>(depth)), at);
-      }
-      return op(std::move(whole), indices, std::move(fresh), at);
-    });
+    if (!indices.defined() || !updates.defined())
+      throw ValueError("", "indices or updates is an empty Tensor handle; assign a value to it first.", at);
+    if (whole.rank() == 0) throw ShapeError("", "there are no rows in a scalar; assign to it.", at);
+    Tensor fresh = of_dtype(updates, whole.dtype());
+    if (fresh.rank() == 0 && rows) fresh = repeated(std::move(fresh), updates_shape(indices.shape(), whole.shape(), 1), at);
+    if (fresh.rank() == 0 && !rows && indices.rank() > 0) {  // tuples
+      const std::int64_t depth = std::min<std::int64_t>(indices.shape()[indices.rank() - 1], whole.rank());
+      const Shape outer(indices.shape().sizes().first(static_cast<std::size_t>(indices.rank() - 1)));
+      fresh = repeated(std::move(fresh), updates_shape(outer, whole.shape(), static_cast<int>(depth)), at);
+    }
+    return op(std::move(whole), indices, std::move(fresh), at);
   });
   return *this;
 }

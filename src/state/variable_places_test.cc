@@ -1,6 +1,7 @@
 // Parts of Variables as tests/data/semantics.txt describes them.
 #include <gtest/gtest.h>
 
+#include "core/node.h"
 #include "tests/support.h"
 #include <weft/weft.h>
 
@@ -131,6 +132,76 @@ TEST(Variable, ReadsParts) {
   EXPECT_EQ(floats(v.sparse_read(Tensor({2, 0, 2}))), (Floats{5, 6, 1, 2, 5, 6}));
   EXPECT_EQ(floats(v.gather_nd(Tensor({{2, 1}, {0, 0}}))), (Floats{6, 1}));
   EXPECT_EQ(floats(gather(v, Tensor({{1}, {0}, {1}}), {.axis = 1, .batch_dims = 1})), (Floats{2, 3, 6}));
+}
+
+// --- where they change ---
+
+const void* address(const Variable& v) { return v.value().node()->data; }
+
+template <class F>
+bool stays(Variable& v, const F& change) {
+  const void* const before = address(v);
+  change(v);
+  return address(v) == before;
+}
+
+// Also of large ones, which are swapped where other threads read them.
+TEST(Variable, ScattersChangeTheNamedPlacesWhereTheyLie) {
+  const Tensor rows = {7, 2, 7}, tuples = {{7, 1}, {2, 0}};
+  for (const std::int64_t size : {10, 50'000})
+    for (const DType dtype : {f32, f64, i32, f16}) {
+      SCOPED_TRACE(std::to_string(size) + " " + std::string(name_of(dtype)));
+      Variable v{cast(zeros({size, 8}), dtype)};
+      const bool half = dtype == f16;  // computed in f32: made anew, except for what is only moved
+      EXPECT_TRUE(stays(v, [&](Variable& x) { x.scatter_update(rows, 3); }));
+      EXPECT_TRUE(stays(v, [&](Variable& x) { x.scatter_nd_update(tuples, 4); }));
+      EXPECT_EQ(stays(v, [&](Variable& x) { x.scatter_add(rows, 1); }), !half);
+      EXPECT_EQ(stays(v, [&](Variable& x) { x.scatter_sub(rows, 1); }), !half);
+      EXPECT_EQ(stays(v, [&](Variable& x) { x.scatter_min(rows, 2); }), !half);
+      EXPECT_EQ(stays(v, [&](Variable& x) { x.scatter_max(rows, 1); }), !half);
+      EXPECT_EQ(stays(v, [&](Variable& x) { x.scatter_nd_add(tuples, 1); }), !half);
+      EXPECT_EQ(cast(v, f32)(7, 1).item<float>(), 3);
+      EXPECT_EQ(cast(v, f32)(3, 1).item<float>(), 0);
+    }
+}
+
+TEST(Variable, SlicesChangeWhereTheyLie) {
+  for (const std::int64_t size : {10, 50'000})
+    for (const DType dtype : {f32, i64, bf16, bool_}) {
+      SCOPED_TRACE(std::to_string(size) + " " + std::string(name_of(dtype)));
+      Variable v{cast(zeros({size, 8}), dtype)};
+      EXPECT_TRUE(stays(v, [](Variable& x) { x[3].assign(true); }));
+      EXPECT_TRUE(stays(v, [&](Variable& x) { x(range(1, 9, 2), all).assign(cast(ones({4, 8}), dtype)); }));
+      if (dtype != bool_) {
+        EXPECT_TRUE(stays(v, [&](Variable& x) { x(all, 5).assign_add(1); }));
+        EXPECT_TRUE(stays(v, [&](Variable& x) { x(ellipsis, range(0, 2)).assign_sub(1); }));
+      }
+      EXPECT_EQ(cast(v, f32)(3, 7).item<float>(), 1);
+      EXPECT_EQ(cast(v, f32)(2, 7).item<float>(), 0);
+    }
+}
+
+TEST(Variable, PlacesOfWhatSomebodyHoldsAreChangedInACopy) {
+  Variable v{zeros({1000, 8})};
+  const Tensor held = v;
+  EXPECT_FALSE(stays(v, [](Variable& x) { x[3].assign(1.f); }));
+  EXPECT_TRUE(stays(v, [](Variable& x) { x[4].assign(1.f); }));  // the copy is its own
+  EXPECT_EQ(floats(held), Floats(8000, 0));
+  atomically([&] { v[5].assign(1.f); });
+  v.scatter_mul(Tensor({3}), 2.f);
+  EXPECT_EQ(v.value()(3, 0).item<float>(), 2);
+}
+
+// Nothing of the size of a slice that is assigned is read or made.
+TEST(Variable, SlicesThatAreAssignedAreNotRead) {
+  constexpr std::int64_t kBytes = 64 << 20;
+  Variable v{zeros({2, kBytes / 4})};
+  const Tensor x = ones({kBytes / 4});
+  const std::int64_t before = memory_stats().in_use, peak = memory_stats().peak;
+  const Tensor most = peak > before + kBytes / 2 ? zeros({(peak - before - kBytes / 2) / 4}) : Tensor();  // so that half a slice more would be seen
+  v[1].assign(x);
+  EXPECT_LE(memory_stats().peak, std::max(peak, before + kBytes / 2));
+  EXPECT_EQ(v.value()(1, 7).item<float>(), 1);
 }
 
 }  // namespace
