@@ -44,6 +44,11 @@ bool Batcher::stands_for_many(const Tensor& x, const Interpreter* top) {
   return false;
 }
 
+bool Batcher::any(const Interpreter* top) {
+  while (top != nullptr && dynamic_cast<const Batcher*>(top) == nullptr) top = top->below();
+  return top != nullptr;
+}
+
 Tensor Batcher::symbol(Tensor value, Location at) {
   const Spec& whole = value.spec();
   if (whole.shape.rank() == 0 || (whole.shape[0] != size_ && whole.shape[0] != kUnknown))

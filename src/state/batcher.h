@@ -31,6 +31,8 @@ class Batcher final : public Interpreter {
   bool owns(const Tensor& x) const { return x.node()->symbolic && symbol_of(x).trace == id_; }
   /// Whether one on the stack from `top` down owns it: the program sees one value, and many are computed.
   static bool stands_for_many(const Tensor& x, const Interpreter* top);
+  /// Whether there is one on the stack from `top` down.
+  static bool any(const Interpreter* top);
   /// What a symbol stands for; of any other tensor, itself, once for each place of the axis.
   Tensor value(const Tensor& x) const;
 
@@ -49,9 +51,9 @@ class Batcher final : public Interpreter {
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
   std::vector<const Op*> looped_;
+  std::vector<std::unique_ptr<InPlaceOf>> rules_;  // for which calls stand now
 };
 
-  std::vector<std::unique_ptr<InPlaceOf>> rules_;  // for which calls stand now
 /// Which outputs depend on these inputs.
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs);
 /// The graph for many values at once: these inputs have an extra first axis of this size, and these outputs too. REQUIRES: all that depend on

@@ -93,6 +93,8 @@ class Transaction {
   static Transaction* current();
 
   Transaction() = default;
+  /// Those of the trace that this thread makes now; null: it makes none.
+  static SlotSymbols* tracing_symbols() { return current() != nullptr ? current()->symbols : nullptr; }
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -129,6 +131,8 @@ class Transaction {
   void leave(std::size_t mark, bool undo) noexcept;
 
   /// Calls f(slot, value, by, at) for everything that has been written, in the order of the first uses.
+  /// What has been written first since the inner block was entered; null: nothing.
+  const Slot* written_since(std::size_t mark) const { return undo_.size() > mark ? entries_[undo_[mark].entry].slot.get() : nullptr; }
   void each_write(FunctionRef<void(const SlotRef&, const Tensor&, const char*, Location)> f) const;
 
   SlotSymbols* symbols = nullptr;  // it is a trace: nothing is read from slots, nothing will be published
