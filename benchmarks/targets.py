@@ -39,7 +39,7 @@ WIDE = ("64 x 32x32, 32 -> 32", "64 x 16x16, 32 -> 64", "64 x 16x16, 64 -> 64")
 
 STEPS = {id: f"traced step of {what}" for id, what in (("T13", "an MLP"), ("T14", "a CNN"), ("T15", "a recommender"), ("T16", "an LSTM"),
                                                        ("T17", "a GPT"))}
-CAUSES = {"T15": "Measured before scatters changed rows where they lie: each step made 16 tables of 12.8 MB anew. Since then it takes 2.1 ms on a busy machine.",
+CAUSES = {"T15": "121 short steps: looking up and adding up rows of 128 bytes takes half of the time, products of matrices two fifths.",
           "T16": "Three products of 64 rows in each of 64 turns, which wait for each other: 0.29 to 0.32 ms each on a busy machine, where the peak allows 0.17."}
 LIBRARIES = ("TensorFlow", "TensorFlow XLA", "JAX", "PyTorch", "PyTorch compiled", "LibTorch")
 
@@ -75,8 +75,8 @@ TARGETS = (
     Target("T11 against fused Adam of PyTorch", ("Adam",), "PyTorch", most=1),
     Target("T12 from 256 on, against oneDNN", BIG, "oneDNN", most=1 / 0.95),
     Target("T12 at 16 and 32, against oneDNN", ("matmul 16x16", "matmul 32x32"), "oneDNN", most=0.5,
-           cause="At 32 the multiply-adds alone take 690 ns at the peak of the machine and oneDNN 1,480 ns: half of that is 93 % of the peak, call "
-                 "included. At 16 the kernel takes 130 ns and the eager call around it 180 ns on a quiet machine."),
+           cause="At 32 the multiply-adds alone take 660 ns at the peak of the machine and oneDNN 1,330 ns: half of that leaves no time for a call. "
+                 "The kernel takes 2,200 cycles where the peak allows 2,048, the eager call around it 480; at 16 it is 350 and 480."),
     Target("T13 batch 128, against LibTorch", ("step of an MLP 784-512-512-10 with Adam, batch 128",), "LibTorch", most=0.8),
     *(Target(f"{id} traced, of limit", (case,), "of_limit", least=0.7, cause=CAUSES.get(id, "")) for id, case in STEPS.items()),
     *(Target(f"{id} traced, against {peer}", (case,), peer, most=1, cause=CAUSES.get(id, "")) for id, case in STEPS.items() for peer in LIBRARIES),
