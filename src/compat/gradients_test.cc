@@ -125,6 +125,48 @@ TEST(V1Gradients, AgreeWithATapeInsideOfTheGraph) {
   for (const Tensor& each : session.run(both, {{x, 7}})) EXPECT_EQ(number(each), 6);
 }
 
+// Who never asks for the gradient of a Variable may read it.
+TEST(V1Gradients, AskForVariablesOnlyWhereTheyAreWanted) {
+  v1::Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = v1::placeholder(f32, {}, "x");
+  const Variable w = v1::get_variable("w", 5.f);
+  const Tensor y = custom_gradient([&](Tensor a) { return std::pair(a * w, [](Tensor dy) { return dy * 3; }); })(x);
+  const Tensor dx = v1::gradients(y * 2, {x})[0];
+  const std::string refused = "custom_gradient: the function reads Variable \"w\", but its gradient function does not take Variables; let it take const "
+                              "std::vector<Variable>& as well, and return their gradients behind the others.";
+  EXPECT_EQ(message<GradientError>([&] { v1::gradients(y, {w}); }), refused);
+  EXPECT_EQ(message<GradientError>([&] { v1::gradients(y, {x, w}); }), refused);
+  SGD sgd;
+  EXPECT_EQ(message<GradientError>([&] { v1::minimize(sgd, y); }), refused);
+  {
+    GradientTape tape;  // which follows what is read of w
+    EXPECT_EQ(message<GradientError>([&] { custom_gradient([&](Tensor a) { return std::pair(a * w, [](Tensor dy) { return dy; }); })(x); }), refused);
+  }
+  const v1::Session session(graph);
+  session.run(v1::global_variables_initializer());
+  EXPECT_EQ(number(session.run(y, {{x, 2}})), 10);
+  EXPECT_EQ(number(session.run(dx, {{x, 2}})), 6);
+}
+
+// What is computed again has the gradients of its ops, wherever it stands.
+TEST(V1Gradients, GoThroughWhatIsComputedAgainInParts) {
+  v1::Graph graph;
+  const auto scope = graph.as_default();
+  const Tensor x = v1::placeholder(f32, {}, "x");
+  const Variable w = v1::get_variable("w", 5.f);
+  const auto again = recompute_grad([&](Tensor a) { return a * a * w; });
+  const Tensor chosen = cond(x > 0.f, [&] { return again(x); }, [&] { return x; });
+  const Tensor looped = fold([&](Tensor s, Tensor row) { return again(s) * row; }, x, Tensor({1.f, 2.f}));
+  const std::vector<Tensor> all{v1::gradients(chosen, {x})[0], v1::gradients(chosen, {w})[0], v1::gradients(looped, {x})[0]};
+  const v1::Session session(graph);
+  session.run(v1::global_variables_initializer());
+  const std::vector<Tensor> got = session.run(all, {{x, 2}});
+  EXPECT_EQ(number(got[0]), 20);
+  EXPECT_EQ(number(got[1]), 4);
+  EXPECT_EQ(number(got[2]), 2 * 125 * 4 * 8);  // 2 w (w x^2)^2
+}
+
 TEST(V1Gradients, SayWhyThereIsNone) {
   v1::Graph graph;
   const auto scope = graph.as_default();

@@ -46,8 +46,7 @@ struct GraphScope::Open {
   Open(std::shared_ptr<GraphState> of, Location at) : state(std::move(of)), before(open_graph) {
     nested = before == state.get();
     if (nested) return;
-    const Transaction* const around = Transaction::current();
-    if (around != nullptr && around->symbols != nullptr && (before == nullptr || around != &before->transaction_))
+    if (const SlotSymbols* const trace = Transaction::tracing_symbols(); trace != nullptr && trace != before)
       throw TraceError("as_default", "a Function is being traced, and a graph is no part of its trace; build the graph outside.", at);
     default_generator();  // made before anything that is made belongs to the graph
     if (state->open_.exchange(true))

@@ -136,6 +136,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   SlotRef made(SlotRef slot) override;
   void own_gradient(std::span<const Tensor> results) override;
   Follower* keeper() override { return &keeper_; }
+  bool shows_ops() const override { return true; }
   void own_read(const SlotRef&) override {}
   bool takes(const SlotRef& slot, const Tensor& value, Location at, const char* by) override;
   void enter_call(bool writes) override;

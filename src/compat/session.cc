@@ -215,8 +215,8 @@ namespace {
 
 // A run happens now, whatever is being built; only a trace of something else could not know that it did.
 void require_no_trace(Location at) {
-  const Transaction* const t = Transaction::current();
-  if (t != nullptr && t->symbols != nullptr && dynamic_cast<GraphState*>(t->symbols) == nullptr)
+  SlotSymbols* const trace = Transaction::tracing_symbols();
+  if (trace != nullptr && dynamic_cast<GraphState*>(trace) == nullptr)
     throw TraceError(kBy, "a Function is being traced, and the run would happen once, not at each call; run the session outside.", at);
 }
 

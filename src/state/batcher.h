@@ -54,6 +54,9 @@ class Batcher final : public Interpreter {
   std::vector<std::unique_ptr<InPlaceOf>> rules_;  // for which calls stand now
 };
 
+/// Whether a symbol is one of a trace that is still being made, or of values that are computed together, on the stack from `top` down.
+bool is_live(const Tensor& x, const Interpreter* top);
+
 /// Which outputs depend on these inputs.
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs);
 /// The graph for many values at once: these inputs have an extra first axis of this size, and these outputs too. REQUIRES: all that depend on

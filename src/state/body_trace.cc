@@ -13,10 +13,8 @@
 namespace weft::inline v0 {
 namespace {
 
-bool is_taped(const Interpreter* top) {
-  for (; top != nullptr; top = top->below())
-    if (const auto* const tape = dynamic_cast<const Follower*>(top); tape != nullptr && tape->recording()) return true;
-  return false;
+bool is_taped(Interpreter* top) {
+  return any_follower(top, [](const Follower& each) { return each.recording(); });
 }
 
 }  // namespace
@@ -40,16 +38,9 @@ void BodyTracing::run(FunctionRef<void()> part) {
   part();
 }
 
-// A symbol of a trace around this one, which is still being made, or of values that are computed together.
-bool BodyTracing::BodyTracer::belongs_around(const Tensor& x) const {
-  for (const Interpreter* each = below(); each != nullptr; each = each->below())
-    if (const auto* const tracer = dynamic_cast<const Tracer*>(each); tracer != nullptr && tracer->owns(x)) return true;
-  return Batcher::stands_for_many(x, below());
-}
-
 std::optional<ValueId> BodyTracing::capture(const Tensor& x) {
   if (const auto known = known_.find(x.node()); known != known_.end()) return known->second;
-  if (x.node()->symbolic && !tracer_.belongs_around(x)) return std::nullopt;
+  if (x.node()->symbolic && !is_live(x, tracer_.below())) return std::nullopt;
   const ValueId inside = value_of(tracer_.input(x.spec(), at_));
   captures_.push_back({x, inside, nullptr});
   known_.emplace(x.node(), inside);
@@ -64,20 +55,16 @@ Tensor BodyTracing::BodyTracer::read(std::uint64_t, const Variable& variable, Te
 
 bool BodyTracing::watched_around(const Variable& variable) const {
   if (!is_floating(variable.dtype())) return false;
-  for (const Interpreter* each = tracer_.installed() ? tracer_.below() : Interpreter::top(); each != nullptr; each = each->below())
-    if (const auto* const tape = dynamic_cast<const Follower*>(each); tape != nullptr && tape->watches(variable.slot()->id, variable.trainable())) return true;
-  return false;
+  return any_follower(tracer_.installed() ? tracer_.below() : Interpreter::top(),
+                      [&](const Follower& each) { return each.watches(variable.slot()->id, variable.trainable()); });
 }
 
 // What a part reads of a Variable that it has written itself, or that an earlier turn has. Tapes around see a read like any other, which ends
 // the way to where the value came from. The value is none of theirs, so they are shown a read of -0; adding that changes no bit.
 Tensor BodyTracing::read_again(const Variable& variable, const Tensor& value, Location at) {
-  if (is_floating(variable.dtype()) && variable.slot()->role != Slot::Role::kLocal) own_read(variable.slot());
-  if (!watched_around(variable)) {
-    const bool taped = is_taped(tracer_.below()) || is_followed(value, &tracer_);
-    const Interpreter::Scope here(&tracer_);
-    return variable.trainable() && !taped ? value : cut_off(value, at);
-  }
+  if (!is_floating(variable.dtype())) return value;
+  if (variable.slot()->role != Slot::Role::kLocal) own_read(variable.slot());
+  if (!watched_around(variable)) return read_of_written(tracer_, variable, value, is_taped(tracer_.below()), at);
   if (!value.shape().known())
     throw TraceError(name_, "a part reads " + variable.slot()->title() + " after it has written it, under a tape, and its sizes are not known; read it before, or "
                             "declare its shape.", at);
@@ -110,7 +97,7 @@ Tensor BodyTracing::symbol_for(const SlotRef& slot, Location at) {
 }
 
 void BodyTracing::touched(const SlotRef& slot) {
-  if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->touched(slot);
+  if (symbols_around() != nullptr) symbols_around()->touched(slot);
 }
 
 // By the place and the count of those made there, as a Function does it.
@@ -119,7 +106,7 @@ SlotRef BodyTracing::made(SlotRef slot) {
   auto nth = std::count_if(made_.begin(), made_.end(), same_line);
   for (const SlotRef& known : made_before_)
     if (same_line(known) && nth-- == 0 && known->declared == slot->declared) return made_.emplace_back(known);
-  if (around_ != nullptr && around_->symbols != nullptr) slot = around_->symbols->made(std::move(slot));
+  if (symbols_around() != nullptr) slot = symbols_around()->made(std::move(slot));
   return made_.emplace_back(std::move(slot));
 }
 
@@ -132,7 +119,7 @@ void BodyTracing::made_local(const SlotRef& slot) {
 Tensor BodyTracing::each_call(const EachCall& asked) {
   const Interpreter::Scope below(tracer_.below());
   const Transaction::Scope scope(around_);
-  return around_ != nullptr && around_->symbols != nullptr ? around_->symbols->each_call(asked) : ask_now(asked);
+  return symbols_around() != nullptr ? symbols_around()->each_call(asked) : ask_now(asked);
 }
 
 void BodyTracing::own_gradient(std::span<const Tensor>) {
@@ -143,7 +130,7 @@ void BodyTracing::own_gradient(std::span<const Tensor>) {
 }
 
 void BodyTracing::tell_around(std::span<const Tensor> results) const {
-  if (gives_gradient_ && around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_gradient(results);
+  if (gives_gradient_ && symbols_around() != nullptr) symbols_around()->own_gradient(results);
 }
 
 std::vector<BodyTracing::Write> BodyTracing::writes() const {

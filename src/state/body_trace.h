@@ -64,27 +64,28 @@ class BodyTracing final : public SlotSymbols {
   void made_local(const SlotRef& slot) override;
   Tensor each_call(const EachCall& asked) override;
   void froze(const Tensor& value, const Op* user, Location at) override {
-    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->froze(value, user, at);
+    if (symbols_around() != nullptr) symbols_around()->froze(value, user, at);
   }
   void walked(const NamedVariables& tree) override {
-    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->walked(tree);
+    if (symbols_around() != nullptr) symbols_around()->walked(tree);
   }
   void own_gradient(std::span<const Tensor> results) override;
   void own_read(const SlotRef& slot) override {
-    if (around_ != nullptr && around_->symbols != nullptr) around_->symbols->own_read(slot);
+    if (symbols_around() != nullptr) symbols_around()->own_read(slot);
   }
+  bool shows_ops() const override { return symbols_around() != nullptr && symbols_around()->shows_ops(); }
 
  private:
   class BodyTracer final : public Tracer {
    public:
     BodyTracer(Graph& graph, BodyTracing& body) : Tracer(graph), body_(body) {}
     Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at) override;
-    bool belongs_around(const Tensor& x) const;
 
    private:
     std::optional<ValueId> adopt(const Tensor& x) override { return body_.capture(x); }
     BodyTracing& body_;
   };
+  SlotSymbols* symbols_around() const { return around_ != nullptr ? around_->symbols : nullptr; }
   std::optional<ValueId> capture(const Tensor& x);
   bool is_local(const SlotRef& slot) const { return std::find(locals_.begin(), locals_.end(), slot) != locals_.end(); }
   bool watched_around(const Variable& variable) const;

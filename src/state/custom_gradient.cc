@@ -12,8 +12,10 @@ namespace {
 // The tapes and accumulators that record on this thread now.
 std::vector<Follower*> active_tapes() {
   std::vector<Follower*> result;
-  for (Interpreter* at = Interpreter::top(); at != nullptr; at = at->below())
-    if (auto* tape = dynamic_cast<Follower*>(at); tape != nullptr && tape->recording()) result.push_back(tape);
+  any_follower(Interpreter::top(), [&](Follower& each) {
+    if (each.recording()) result.push_back(&each);
+    return false;
+  });
   return result;
 }
 
@@ -119,8 +121,8 @@ std::vector<Tensor> recorded_as_one(const Op& name, std::span<Follower* const> t
 
 // A traced program is its ops; a tape around a call of it would not see this gradient there.
 void tell_trace() {
-  const Transaction* const t = Transaction::current();
-  if (t != nullptr && t->symbols != nullptr && t->symbols->keeper() == nullptr) t->symbols->own_gradient({});
+  SlotSymbols* const trace = Transaction::tracing_symbols();
+  if (trace != nullptr && trace->keeper() == nullptr) trace->own_gradient({});
 }
 
 void check_gradient(std::size_t i, const Tensor& dx, const Tensor& x, Location at) {
@@ -146,20 +148,25 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
       result = f();
       reads = std::move(observer.reads);
     }
-    const std::vector<Follower*> tapes = tapes_and_keeper();
+    const std::vector<Follower*> tapes = tapes_and_keeper(), active = active_tapes();
     std::vector<Tensor> everything = inputs;
-    std::vector<Variable> variables;
+    std::vector<Variable> variables, refused;
+    const auto refuse = [at](const Variable& variable) {
+      throw GradientError(name.name, "the function reads " + variable.slot()->title() +
+                                         ", but its gradient function does not take Variables; let it take const std::vector<Variable>& "
+                                         "as well, and return their gradients behind the others.", at);
+    };
     for (const FirstRead& read : reads) {
       if (!followed(tapes, read.value) || Observer::is_among(inputs, read.value)) continue;
-      if (!result.takes_variables)
-        throw GradientError(name.name, "the function reads " + read.variable.slot()->title() +
-                                           ", but its gradient function does not take Variables; let it take const std::vector<Variable>& "
-                                           "as well, and return their gradients behind the others.", at);
-      variables.push_back(read.variable);
+      if (!result.takes_variables && followed(active, read.value)) refuse(read.variable);
+      (result.takes_variables ? variables : refused).push_back(read.variable);  // who keeps gradients may never be asked for that one
       everything.push_back(read.value);
     }
-    GradientFn gradient = [back = std::move(result.gradient), variables, at](std::span<const Tensor> xs, std::span<const Tensor> ys,
-                                                                             std::span<const Grad> dys) {
+    GradientFn gradient = [back = std::move(result.gradient), variables, refused, refuse, at](
+                              std::span<const Tensor> xs, std::span<const Tensor> ys, std::span<const Grad> dys, std::span<const bool> wanted) {
+      for (std::size_t i = 0; i < refused.size(); ++i)
+        if (wanted[wanted.size() - refused.size() + i]) refuse(refused[i]);
+      xs = xs.first(xs.size() - refused.size());
       std::vector<Tensor> dense(ys.size());
       for (std::size_t i = 0; i < ys.size(); ++i)
         if (dys[i].present()) dense[i] = dys[i].dense();
@@ -171,7 +178,7 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
                              std::to_string(xs.size() - variables.size()) + " inputs" +
                              (variables.empty() ? "" : " and " + std::to_string(variables.size()) + " Variables") + "; return one for each.",
                          at);
-      std::vector<Grad> grads(xs.size());
+      std::vector<Grad> grads(xs.size() + refused.size());
       for (std::size_t i = 0; i < xs.size(); ++i) {
         if (!dxs[i].defined() || !xs[i].defined() || !is_floating(xs[i].dtype())) continue;
         check_gradient(i, dxs[i], xs[i], at);
@@ -185,8 +192,9 @@ std::vector<Tensor> detail::call_with_gradient(const std::vector<Tensor>& inputs
 
 std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, TensorsFn f, Location at) {
   static const Op name{.name = "recompute_grad", .doc = ""};
-  tell_trace();
-  const std::vector<Follower*> tapes = active_tapes();  // a trace that keeps gradients keeps the ops, whose gradients are the same
+  SlotSymbols* const trace = Transaction::tracing_symbols();
+  if (trace == nullptr || !trace->shows_ops()) tell_trace();  // otherwise its ops, whose gradients are the same, are all that is needed
+  const std::vector<Follower*> tapes = active_tapes();
   if (tapes.empty()) return f(inputs);
   return detail::with_memory(name.name, at, [&] {
     std::vector<FirstRead> reads;
@@ -199,7 +207,7 @@ std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, T
         if (!Observer::is_among(inputs, used)) everything.push_back(std::move(used));
     }
     GradientFn gradient = [f = std::move(f), reads = std::move(reads), count = inputs.size(), at](
-                              std::span<const Tensor> xs, std::span<const Tensor>, std::span<const Grad> dys) {
+                              std::span<const Tensor> xs, std::span<const Tensor>, std::span<const Grad> dys, std::span<const bool>) {
       const Replay replay(reads);
       GradientTape tape({.watch_accessed_variables = false}, at);
       std::vector<Source> sources;
@@ -225,7 +233,7 @@ std::vector<Tensor> detail::call_recomputed(const std::vector<Tensor>& inputs, T
         if (xs[i].defined() && is_floating(xs[i].dtype())) grads[i] = found[next++];
       return grads;
     };
-    GradientFn refuse = [at](std::span<const Tensor>, std::span<const Tensor>, std::span<const Grad>) -> std::vector<Grad> {
+    GradientFn refuse = [at](std::span<const Tensor>, std::span<const Tensor>, std::span<const Grad>, std::span<const bool>) -> std::vector<Grad> {
       throw GradientError("recompute_grad", "forward mode does not go through a function that is computed again; leave recompute_grad out there: "
                                             "an accumulator keeps nothing of the function anyway.", at);
     };

@@ -45,10 +45,9 @@ Tensor SlotSymbols::each_call(const EachCall& asked) {
 Tensor ask_now(const EachCall& asked) { return fitted(asked_outside(asked.ask, asked.at), asked.spec, asked.at); }
 
 Tensor detail::at_each_call(std::function<Tensor()> ask, std::optional<Spec> declared, Location at) {
-  const Transaction* const t = Transaction::current();
-  if (t != nullptr && t->symbols != nullptr) {
+  if (SlotSymbols* const trace = Transaction::tracing_symbols()) {
     if (!declared) declared = asked_outside(ask, at).spec();
-    return t->symbols->each_call({std::move(ask), *std::move(declared), at});
+    return trace->each_call({std::move(ask), *std::move(declared), at});
   }
   Tensor x = asked_outside(ask, at);
   return declared ? fitted(std::move(x), *declared, at) : x;

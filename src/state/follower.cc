@@ -23,8 +23,14 @@ void Follower::resume(Location at) {
 }
 
 Follower* keeper_of_gradients() {
-  const Transaction* const t = Transaction::current();
-  return t != nullptr && t->symbols != nullptr ? t->symbols->keeper() : nullptr;
+  SlotSymbols* const trace = Transaction::tracing_symbols();
+  return trace != nullptr ? trace->keeper() : nullptr;
+}
+
+Tensor read_of_written(Tracer& tracer, const Variable& variable, Tensor value, bool taped, Location at) {
+  if (variable.trainable() && !taped && !is_followed(value, &tracer)) return value;
+  const Interpreter::Scope here(&tracer);
+  return cut_off(std::move(value), at);
 }
 
 }  // namespace weft::inline v0

@@ -4,13 +4,14 @@
 #include <functional>
 #include <memory>
 
-#include "core/apply.h"
+#include "graph/tracer.h"
 
 namespace weft::inline v0 {
 
-/// A gradient that a program has given instead of those of its ops: from the gradients of the outputs to those of the inputs.
-using GradientFn =
-    std::function<std::vector<Grad>(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Grad> dys)>;
+/// A gradient that a program has given instead of those of its ops: from the gradients of the outputs to those of the inputs. Of inputs that are
+/// not wanted it may give any, or none.
+using GradientFn = std::function<std::vector<Grad>(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Grad> dys,
+                                                   std::span<const bool> wanted)>;
 
 class Follower : public Interpreter {
  public:
@@ -41,11 +42,22 @@ class Follower : public Interpreter {
 /// Who keeps gradients that the program gives, if this thread makes a trace now that somebody differentiates later; null: nobody.
 Follower* keeper_of_gradients();
 
-/// Whether an interpreter that stands on `below` follows the value.
-inline bool is_followed(const Tensor& x, const Interpreter* below) {
-  for (const Interpreter* each = Interpreter::top(); each != nullptr && each != below; each = each->below())
-    if (const auto* const tape = dynamic_cast<const Follower*>(each); tape != nullptr && tape->follows(x)) return true;
+/// Whether f holds of one of the tapes and accumulators from `top` down, or to `end`, which is not asked.
+template <class F>
+bool any_follower(Interpreter* top, const F& f, const Interpreter* end = nullptr) {
+  for (; top != nullptr && top != end; top = top->below())
+    if (auto* const follower = dynamic_cast<Follower*>(top); follower != nullptr && f(*follower)) return true;
   return false;
 }
+
+/// Whether an interpreter that stands on `below` follows the value.
+inline bool is_followed(const Tensor& x, const Interpreter* below) {
+  return any_follower(Interpreter::top(), [&](const Follower& each) { return each.follows(x); }, below);
+}
+
+/// What a program reads of a floating Variable that it has written itself, while `tracer` takes its calls. A read ends the way to where the value
+/// came from, for tapes above the tracer that follow the value, and for those that will follow the trace. A trainable one needs no cut for the
+/// latter: all of them watch it, so they are shown a read, or run the program itself. `taped`: some below follow the trace and do not watch it.
+Tensor read_of_written(Tracer& tracer, const Variable& variable, Tensor value, bool taped, Location at);
 
 }  // namespace weft::inline v0

@@ -188,7 +188,7 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
         throw TraceError("Function", "an argument " + tensor.spec().str() +
                              " was made while tracing and has no value outside; return it from the traced function.", tensor.node()->made_at());
   Tensor* const first_asked = inputs.end() - trace.reads.size() - trace.asked.size();
-  SlotSymbols* const around = Transaction::current() != nullptr ? Transaction::current()->symbols : nullptr;
+  SlotSymbols* const around = Transaction::tracing_symbols();
   if (around != nullptr) {
     for (const SlotUse& use : trace.read_again) around->own_read(variable_of(use, variables).slot());
     for (const SlotRef& slot : trace.captured) touch(slot);
@@ -251,13 +251,12 @@ namespace {
 // Whether somebody follows what happens now and would miss some of it. A trace alone does not: it will say of itself what the call says.
 bool needs_body(const FunctionTrace& trace, std::span<Variable* const> variables) {
   if (!trace.own_gradients && trace.read_again.empty()) return false;
-  for (const Interpreter* i = Interpreter::top(); i != nullptr; i = i->below()) {
-    if (trace.own_gradients && dynamic_cast<const Tracer*>(i) == nullptr) return true;
-    if (const auto* const tape = dynamic_cast<const Follower*>(i))
-      for (const SlotUse& use : trace.read_again)
-        if (tape->watches(variable_of(use, variables).slot()->id, false)) return true;
-  }
-  return false;
+  for (const Interpreter* i = Interpreter::top(); i != nullptr && trace.own_gradients; i = i->below())
+    if (dynamic_cast<const Tracer*>(i) == nullptr) return true;
+  return any_follower(Interpreter::top(), [&](const Follower& tape) {
+    return std::any_of(trace.read_again.begin(), trace.read_again.end(),
+                       [&](const SlotUse& use) { return tape.watches(variable_of(use, variables).slot()->id, false); });
+  });
 }
 
 // Whether gradients that the body gives are to be seen, for which it has to run; or kept, unless it writes, which is one step of a program.
@@ -388,7 +387,7 @@ void FunctionCall::adopt(const Argument* copies) {
 
 struct Outside::Scopes {
   Interpreter::Scope interpreter{nullptr};
-  Transaction::Scope transaction{Transaction::current() != nullptr && Transaction::current()->symbols != nullptr ? nullptr : Transaction::current()};
+  Transaction::Scope transaction{Transaction::tracing_symbols() != nullptr ? nullptr : Transaction::current()};
 };
 Outside::Outside() : scopes_(std::make_unique<Scopes>()) {}
 Outside::~Outside() = default;

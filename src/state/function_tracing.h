@@ -20,8 +20,7 @@ struct Places {
 Places places_in(std::span<const Argument> trees);
 
 // The interpreter of a trace. What is read of Variables is no business of tapes below: they will see the call. But of a call they see what
-// Variables held before it, while a body that reads what it has written gives them that to follow, if they watch it, and ends the way to where
-// it came from. All watch what is trainable, so they must run such a body; of others they follow the trace, where the way ends.
+// Variables held before it, while a body that reads what it has written gives them that to follow, if they watch it: they must run such a body.
 class FunctionTracer final : public Tracer {
  public:
   FunctionTracer(Graph& graph, Transaction& transaction) : Tracer(graph), transaction_(transaction) {}
@@ -29,9 +28,7 @@ class FunctionTracer final : public Tracer {
     const SlotRef& slot = variable.slot();
     if (!is_floating(variable.dtype()) || slot->role == Slot::Role::kLocal || !transaction_.has_written(slot)) return value;
     transaction_.symbols->own_read(slot);
-    if (variable.trainable() && !is_followed(value, this)) return value;
-    const Interpreter::Scope here(this);
-    return cut_off(std::move(value), at);
+    return read_of_written(*this, variable, std::move(value), false, at);
   }
 
  private:

@@ -67,7 +67,7 @@ std::vector<bool> TapeRecorder::reachable_from(std::span<const std::int32_t> sou
 
 Grads TapeRecorder::gradient_of(const TapeRecord& record, std::span<const Grad> dys, std::span<const bool> wanted) const {
   if (record.custom >= 0) {
-    const std::vector<Grad> dxs = (*customs_[index(record.custom)])(record.inputs(), record.outputs(), dys);
+    const std::vector<Grad> dxs = (*customs_[index(record.custom)])(record.inputs(), record.outputs(), dys, wanted);
     return Grads(dxs.begin(), dxs.end());
   }
   if (record.op->grad == nullptr)

@@ -78,6 +78,8 @@ class SlotSymbols {
   virtual void own_gradient(std::span<const Tensor> results) = 0;
   /// Who keeps such gradients, so that the program can be differentiated later; null: nobody.
   virtual Follower* keeper() { return nullptr; }
+  /// Whether whoever differentiates the program later is shown its ops, each of them.
+  virtual bool shows_ops() const { return false; }
   /// The program reads a floating Variable that it has written: to a tape that watches it and is to follow the whole, a read that it cannot see.
   virtual void own_read(const SlotRef& slot) = 0;
   /// A write: true if it has been taken, and the transaction is to forget what it knows of the slot.
@@ -91,10 +93,10 @@ class SlotSymbols {
 class Transaction {
  public:
   static Transaction* current();
-
-  Transaction() = default;
   /// Those of the trace that this thread makes now; null: it makes none.
   static SlotSymbols* tracing_symbols() { return current() != nullptr ? current()->symbols : nullptr; }
+
+  Transaction() = default;
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -129,10 +131,10 @@ class Transaction {
   /// An inner block: what is written from here on can be undone.
   std::size_t enter();
   void leave(std::size_t mark, bool undo) noexcept;
-
-  /// Calls f(slot, value, by, at) for everything that has been written, in the order of the first uses.
   /// What has been written first since the inner block was entered; null: nothing.
   const Slot* written_since(std::size_t mark) const { return undo_.size() > mark ? entries_[undo_[mark].entry].slot.get() : nullptr; }
+
+  /// Calls f(slot, value, by, at) for everything that has been written, in the order of the first uses.
   void each_write(FunctionRef<void(const SlotRef&, const Tensor&, const char*, Location)> f) const;
 
   SlotSymbols* symbols = nullptr;  // it is a trace: nothing is read from slots, nothing will be published

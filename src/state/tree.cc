@@ -80,7 +80,7 @@ std::vector<Tensor> values_of(const std::vector<SlotRef>& slots) {
 NamedVariables named_variables(void* tree, WalkFn walk, Which which) {
   const Collector collector(tree, walk, which, true);
   NamedVariables named{collector.index, copies(collector.found)};
-  if (Transaction* const t = Transaction::current(); t != nullptr && t->symbols != nullptr) t->symbols->walked(named);
+  if (SlotSymbols* const trace = Transaction::tracing_symbols()) trace->walked(named);
   return named;
 }
 

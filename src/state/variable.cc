@@ -51,7 +51,7 @@ SlotRef make_slot(Tensor initial, VariableOptions options, Location at) {
   Spec declared = initial.spec();
   if (options.shape) declared.shape = *options.shape;
   Transaction* const t = Transaction::current();
-  const bool traced = t != nullptr && t->symbols != nullptr;
+  const bool traced = Transaction::tracing_symbols() != nullptr;
   Tensor first = traced && options.local ? initial : Tensor();
   auto slot = std::make_shared<Slot>(std::move(initial), std::move(declared), std::move(options), at);
   if (!traced) return slot;
