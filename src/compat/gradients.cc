@@ -188,8 +188,14 @@ std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source>
       result.back() = zeros_like(xs[i].tensor() != nullptr ? *xs[i].tensor() : xs[i].variable()->value(at));
       continue;
     }
-    if (first != next && places[i][0] <= target && needed[places[i][0]])
+    if (first != next && places[i][0] <= target && needed[places[i][0]]) try {
       tape.gradients(targets, {&sources[first], 1}, options, at, false, by);  // says why there is none
+    } catch (const GradientError& error) {
+      std::string sentence = error.message().substr(error.op().size() + 2);
+      const std::string read = title_of(sources[first]);  // of a Variable, what was read of it
+      if (const std::size_t named = sentence.find(read); named != std::string::npos) sentence.replace(named, read.size(), title_of(xs[i]));
+      throw GradientError(error.op(), sentence, error.location());
+    }
     throw GradientError(by, "y does not depend on " + (xs[i].variable() != nullptr ? xs[i].variable()->slot()->title()
         : xs[i].tensor()->spec().str()) +
                                 "; compute it from that, or ask for unconnected = kNone or kZeros.", at);

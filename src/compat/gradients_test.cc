@@ -182,7 +182,7 @@ TEST(V1Gradients, SayWhyThereIsNone) {
   EXPECT_EQ(message<GradientError>([&] { v1::gradients(y, {Tensor({1.f})}); }),
             "gradients: y does not depend on f32[1]; compute it from that, or ask for unconnected = kNone or kZeros.");
   const std::string floored = message<GradientError>([&] { v1::gradients(y, {x, w}); });
-  EXPECT_TRUE(floored.starts_with("gradients: the target depends on source f32[2] only through floor at gradients_test.cc:")) << floored;
+  EXPECT_TRUE(floored.starts_with("gradients: the target depends on source Variable \"w\" f32[2] only through floor at gradients_test.cc:")) << floored;
   EXPECT_TRUE(floored.ends_with(", through which no gradient flows; use another op, or ask for {.unconnected = Unconnected::kZeros} or kNone if that is meant."))
       << floored;
   const std::string cut = message<GradientError>([&] { v1::gradients(whole, {x}); });

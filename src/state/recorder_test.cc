@@ -6,12 +6,14 @@
 #include <thread>
 
 #include "tests/support.h"
+#include <weft/function.h>
 #include <weft/operators.h>
 #include <weft/ops.h>
 
 namespace weft {
 namespace {
 
+using test::message;
 using test::number;
 
 using Floats = std::vector<float>;
@@ -260,6 +262,25 @@ TEST(Tape, ExpandedRowsAreDifferentiatedThroughTheirParts) {
   tape.watch(negative);
   EXPECT_EQ(tape.gradient(apply_it(x), x).to_vector<float>(), Floats({2, 4}));
   EXPECT_THROW(apply_it(negative), ValueError);
+}
+
+TEST(Tape, WatchesNoSymbolOfATraceThatHasEnded) {
+  Tensor leaked;
+  Function f = [&](Tensor x) {
+    GradientTape tape;
+    tape.watch(leaked = x * 2);
+    return tape.gradient(leaked * leaked, leaked);
+  };
+  EXPECT_EQ(f(1.f).item<float>(), 4);
+  const std::string refused = "watch: x f32[] was made while tracing and has no value outside; return it from the traced function.";
+  GradientTape tape;
+  EXPECT_EQ(message<TraceError>([&] { tape.watch(leaked); }), refused);
+  Function g = [&](Tensor x) {
+    GradientTape inner;
+    inner.watch({x, leaked});
+    return x;
+  };
+  EXPECT_EQ(message<TraceError>([&] { g(1.f); }), refused);
 }
 
 }  // namespace

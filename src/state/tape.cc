@@ -1,5 +1,6 @@
 #include <weft/tape.h>
 
+#include "state/batcher.h"
 #include "state/recorder.h"
 
 namespace weft::inline v0 {
@@ -12,7 +13,11 @@ GradientTape::GradientTape(TapeOptions options, Location at) {
 GradientTape::~GradientTape() { Interpreter::retire(std::move(recorder_)); }
 
 void GradientTape::watch(const Tensor& x, Location at) {
-  detail::with_memory("watch", at, [&] { recorder_->watch(x, at); });
+  detail::with_memory("watch", at, [&] {
+    if (x.defined() && x.node()->symbolic && !is_live(x, Interpreter::top()))
+      throw TraceError("watch", "x " + x.spec().str() + " was made while tracing and has no value outside; return it from the traced function.", x.node()->made_at());
+    recorder_->watch(x, at);
+  });
 }
 
 void GradientTape::watch(const Variable& v, Location at) {

@@ -94,7 +94,12 @@ TEST(Variable, ScattersRefuseWhatDoesNotFit) {
   EXPECT_THROW(v.scatter_add(Tensor(), 1.f), ValueError);
   EXPECT_THROW(v.sparse_read(Tensor({3})), IndexError);
   EXPECT_TRUE(v.value().same_as(before));
-  EXPECT_EQ(message<IndexError>([&] { v.scatter_add(Tensor({3}), 1.f); }).rfind("scatter_add: for Variable \"v\" f32[3,2], ", 0), 0u);
+  EXPECT_EQ(message<IndexError>([&] { v.scatter_add(Tensor({0, 3}), 1.f); }),
+            "scatter_add: for Variable \"v\" f32[3,2], indices[1] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
+  EXPECT_EQ(message<IndexError>([&] { v.scatter_add(Tensor({{0, 3}}), 1.f); }),
+            "scatter_add: for Variable \"v\" f32[3,2], indices[0,1] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
+  EXPECT_EQ(message<IndexError>([&] { v.scatter_nd_add(Tensor({{3}}), ones({1, 2})); }),
+            "scatter_nd_add: for Variable \"v\" f32[3,2], indices[0,0] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
 }
 
 // SEMANTICS 33
