@@ -86,12 +86,12 @@ void TapeRecorder::explain(const Question& question, const Source& source, const
     say(only + ", through which no gradient flows; use another op, or " + kIfMeant);
   }
   if (const Variable* variable = source.variable()) {
-    const std::int32_t at = slots_by_id_.find(variable->slot()->id + 1);
-    if (at == kUnknownId && !settings.watch_accessed_variables)
+    const WatchedSlot* const slot = find_slot(variable->slot()->id);
+    if (slot == nullptr && !settings.watch_accessed_variables)
       say(independent + ", which this tape does not watch, since it watches only what it is told to; call watch on it before computing.");
-    if (at == kUnknownId && !variable->trainable())
+    if (slot == nullptr && !variable->trainable())
       say(independent + ", which this tape does not watch, since it is not trainable; call watch on it before computing.");
-    if (at == kUnknownId || slots_[static_cast<std::size_t>(at)].reads.empty())
+    if (slot == nullptr || slot->reads.empty())
       say(independent + ", which was not read while this tape recorded; read it after the tape is made, or " + kIfMeant);
   }
   throw GradientError(question.name, independent + " through differentiable ops; " + kIfMeant, question.at);

@@ -34,17 +34,13 @@ void require_batch(const Tensor& target, std::span<const Source> sources, Locati
   }
 }
 
-// What cannot be compared yet is compared when it is known: a call of this row does that, and gives the target.
+// What cannot be compared yet is compared when it is known: this is the rule of that. It is never called.
 const Op& same_batch_row() {
   constexpr InferFn compare = [](const Infer& in) -> Specs {
     if (!infer::compatible(in.shape(0)[0], in.shape(1)[0])) in.shape_error(other_batch(in.spec(0), in.spec(1).str()));
     return {in.spec(0)};
   };
-  static const Op& row = *new Op{.name = "batch_jacobian",
-                                 .doc = "The target, if its first size is the source's.",
-                                 .inputs = {"target:any", "source:any"},
-                                 .infer = compare,
-                                 .traits = kView | kMayFail | kNoGradient};
+  static const Op& row = *new Op{.name = "batch_jacobian", .doc = "The first sizes agree.", .inputs = {"target:any", "source:any"}, .infer = compare};
   return row;
 }
 
@@ -83,18 +79,20 @@ Tensor seeds_of(const Tensor& target, const Tensor& rows, bool batch) {
 
 }  // namespace
 
-void TapeRecorder::compare_batches_later(const Question& question) const {
+// The scopes of rules that hold for what is computed in them.
+std::vector<std::unique_ptr<InPlaceOf>> TapeRecorder::compare_batches_later(const Question& question) const {
+  std::vector<std::unique_ptr<InPlaceOf>> rules;
   const auto compare = [&](const Tensor& source) {
-    const Tensor& target = question.targets[0];
-    if (target.shape()[0] != kUnknown && source.shape()[0] != kUnknown) return;
-    Tensor both[] = {target, source};
-    apply_one(same_batch_row(), both, {}, question.at);
+    Tensor both[] = {question.targets[0], source};
+    if (both[0].shape()[0] == kUnknown || both[1].shape()[0] == kUnknown)
+      rules.push_back(std::make_unique<InPlaceOf>(Call{same_batch_row(), both, {}, question.at}));
   };
   for (const Source& source : question.sources) {
     if (source.tensor() != nullptr) compare(*source.tensor());
-    else if (const std::int32_t at = slots_by_id_.find(source.variable()->slot()->id + 1); at != kUnknownId)
-      for (const Read& read : slots_[static_cast<std::size_t>(at)].reads) compare(read.value);
+    else if (const WatchedSlot* const slot = find_slot(source.variable()->slot()->id))
+      for (const Read& read : slot->reads) compare(read.value);
   }
+  return rules;
 }
 
 std::vector<Grad> TapeRecorder::rows_of_jacobians(const Question& question, const Tensor& seeds) const {
@@ -125,7 +123,8 @@ std::vector<Grad> TapeRecorder::jacobians(const Tensor& target, std::span<const 
   const std::int64_t count = count_of(name, target, axes, at), most = how.chunk == 0 ? count : how.chunk;
   return answer_once([&] {
     const OnBehalf line(at);
-    if (batch) compare_batches_later(question);
+    std::vector<std::unique_ptr<InPlaceOf>> rules;
+    if (batch) rules = compare_batches_later(question);
     std::vector<Grad> result;
     std::vector<std::vector<Tensor>> parts(sources.size());
     if (count == 0) {  // whether there is a way is still asked

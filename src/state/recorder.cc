@@ -32,7 +32,7 @@ std::vector<Variable> TapeRecorder::watched_variables() const {
   return result;
 }
 
-TapeRecorder::WatchedSlot* TapeRecorder::find_slot(std::uint64_t id) {
+const TapeRecorder::WatchedSlot* TapeRecorder::find_slot(std::uint64_t id) const {
   const std::int32_t at = slots_by_id_.find(id + 1);
   return at == kUnknownId ? nullptr : &slots_[static_cast<std::size_t>(at)];
 }

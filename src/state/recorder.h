@@ -32,7 +32,7 @@ class TapeRecorder final : public Follower {
   bool goes_forward() const override { return false; }
   bool follows(const Tensor& x) const override { return ids_.find(key_of(x)) >= 0; }
   bool watches(std::uint64_t slot, bool trainable) const override {
-    return recording() && (slots_by_id_.find(slot + 1) != kUnknownId || (settings.watch_accessed_variables && trainable));
+    return recording() && (find_slot(slot) != nullptr || (settings.watch_accessed_variables && trainable));
   }
   void record_custom(const Op& name, Location at, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      std::shared_ptr<const GradientFn> gradient) override;
@@ -65,7 +65,8 @@ class TapeRecorder final : public Follower {
   void record(const Call& call, std::span<Tensor> inputs, std::span<const std::int32_t> ids, Tensors& outputs, bool broken);
   std::int32_t name_value(const Tensor& x, bool flows) noexcept;
   void let_go() noexcept;
-  WatchedSlot* find_slot(std::uint64_t id);
+  const WatchedSlot* find_slot(std::uint64_t id) const;
+  WatchedSlot* find_slot(std::uint64_t id) { return const_cast<WatchedSlot*>(std::as_const(*this).find_slot(id)); }
   WatchedSlot& add_slot(const Variable& variable);
 
   struct Question {  // one call of `gradients` or `jacobians`
@@ -93,7 +94,7 @@ class TapeRecorder final : public Follower {
       throw;
     }
   }
-  void compare_batches_later(const Question& question) const;
+  std::vector<std::unique_ptr<InPlaceOf>> compare_batches_later(const Question& question) const;
   std::vector<Grad> rows_of_jacobians(const Question& question, const Tensor& seeds) const;
   SmallVector<std::int32_t, 1> ids_of(const Source& source) const;
   std::vector<bool> reachable_from(std::span<const std::int32_t> sources) const;

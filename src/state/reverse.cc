@@ -175,8 +175,8 @@ SmallVector<std::int32_t, 1> TapeRecorder::ids_of(const Source& source) const {
   SmallVector<std::int32_t, 1> result;
   if (source.tensor() != nullptr) {
     result.push_back(ids_.find(key_of(*source.tensor())));
-  } else if (const std::int32_t at = slots_by_id_.find(source.variable()->slot()->id + 1); at != kUnknownId) {
-    for (const Read& read : slots_[index(at)].reads) result.push_back(read.id);
+  } else if (const WatchedSlot* const slot = find_slot(source.variable()->slot()->id)) {
+    for (const Read& read : slot->reads) result.push_back(read.id);
   }
   return result;
 }
