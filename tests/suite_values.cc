@@ -79,6 +79,26 @@ TEST_P(Positions, DoNotMatter) {
   }
 }
 
+TEST(Values, DoNotMatterToRowsOfSpecs) {
+  std::size_t rows = 0;
+  for (const Row& row : all_rows()) {
+    if (!row.op->is(kOfSpecs)) continue;
+    ++rows;
+    for (std::size_t s = 0; s < row.op->samples.size(); ++s) {
+      const auto arguments = make_arguments(*row.op, row.op->samples[s], {.dtype = f32});
+      ASSERT_TRUE(arguments.has_value());
+      Arguments others{{}, arguments->attrs};
+      for (const Tensor& x : arguments->inputs) {
+        others.inputs.push_back(make_tensor(x.spec()));
+        std::memset(mutable_data(others.inputs.back()), 0xff, static_cast<std::size_t>(x.size()) * size_of(x.dtype()));
+      }
+      const Tensors want = run(*row.op, *arguments), got = run(*row.op, others);
+      for (std::size_t o = 0; o < want.size(); ++o) EXPECT_EQ(bytes_of(got[o]), bytes_of(want[o])) << case_name(*row.op, s, f32);
+    }
+  }
+  EXPECT_GE(rows, 4u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, Repeats, testing::ValuesIn(all_rows()), row_name);
 INSTANTIATE_TEST_SUITE_P(Rows, Positions, testing::ValuesIn(all_rows()), row_name);
 

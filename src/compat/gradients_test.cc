@@ -254,21 +254,47 @@ TEST(V1Minimize, TakesEveryOptimizer) {
   expect_same_steps<ScheduleFreeAdamW>("ScheduleFreeAdamW");
 }
 
-TEST(V1Minimize, NeedsAFirstValueToCopyIt) {
+// What an optimizer begins with, made of a Variable's first value.
+struct Begins : Optimizer {
+  explicit Begins(std::function<Tensor(const Tensor&)> first) : Optimizer("Begins", {}, {"own"}), first_(std::move(first)) {}
+  Tensor update(const Tensor& x, const Tensor& g, std::span<Tensor> kept, const Moment& now) override {
+    kept[0] = kept[0] + g;
+    return x - kept[0] * now.rate_like(x);
+  }
+  Tensor first_slot(std::size_t, const Tensor& x, const std::string&) const override { return first_(x); }
+  std::function<Tensor(const Tensor&)> first_;
+};
+
+TEST(V1Minimize, NeedsAFirstValueToBeginWithIt) {
   v1::Graph graph;
   const auto scope = graph.as_default();
-  const Variable random = v1::get_variable("random", {2});
+  const Variable random = v1::get_variable("random", {2}), known = v1::get_variable("known", Tensor({1.f, 2.f}));
+  const auto refused = [](const char* name) {
+    return std::string(name) + ": Variable \"random\" has a first value that only sessions know, and this optimizer begins with it; give one that is known while "
+                               "the graph is built.";
+  };
   ScheduleFreeAdamW optimizer;
-  EXPECT_EQ(message<StateError>([&] { v1::minimize(optimizer, sum(square(random))); }),
-            "ScheduleFreeAdamW: Variable \"random\" has a first value that only sessions know, and this optimizer keeps a copy of it; give one that is known while "
-            "the graph is built.");
+  EXPECT_EQ(message<StateError>([&] { v1::minimize(optimizer, sum(square(random))); }), refused("ScheduleFreeAdamW"));
   EXPECT_TRUE(optimizer.slots.empty());
-  Adam adam;  // keeps zeros at first
-  const v1::Operation train = v1::minimize(adam, sum(square(random)));
+  using First = std::function<Tensor(const Tensor&)>;
+  for (const First& uses : {First([](const Tensor& x) { return x * 0.5f; }), First([](const Tensor& x) { return cast(x > 0.f, f32); }),
+                            First([](const Tensor& x) { return zeros_like(x) + max(x); })}) {
+    Begins own(uses);
+    EXPECT_EQ(message<StateError>([&] { v1::minimize(own, sum(square(random))); }), refused("Begins"));
+    EXPECT_TRUE(own.slots.empty());
+    v1::minimize(own, sum(square(known)));
+  }
   const v1::Session session(graph);
-  session.run(v1::global_variables_initializer());
-  session.run(train);
-  for (const float each : floats(session.run(random))) EXPECT_TRUE(std::isfinite(each));
+  Adam adam;
+  Adagrad adagrad;
+  Begins ones([](const Tensor& x) { return ones_like(x) * 2.f; }), constant([](const Tensor&) { return Tensor({3.f, 4.f}); });
+  for (Optimizer* each : {static_cast<Optimizer*>(&adam), static_cast<Optimizer*>(&adagrad), static_cast<Optimizer*>(&ones), static_cast<Optimizer*>(&constant)}) {
+    const v1::Operation train = v1::minimize(*each, sum(square(random)), {random});
+    session.run(v1::global_variables_initializer());
+    session.run(train);
+    for (const float value : floats(session.run(random))) EXPECT_TRUE(std::isfinite(value));
+  }
+  EXPECT_EQ(init_scope([&] { return floats(ones.slots.at("random").at("own").read_latest()); }), (std::vector<float>{2, 2}));
 }
 
 }  // namespace

@@ -191,6 +191,7 @@ enum Traits : std::uint32_t {
   kMakesInput = 1 << 9,   // the kernel asks KernelCall::make for its first input, if there is one; not for 16-bit floats
   kSkipsUnread = 1 << 7,  // the kernel makes room where there is none yet, and leaves out results that nobody reads
   kChanges = 1 << 10,     // the result is the first input but for a few places: where both lie in the same memory, the kernel touches only those, and throws nothing
+  kOfSpecs = 1 << 11,     // the result depends on the Specs of the inputs alone: no element of them is read
 };
 constexpr Traits operator|(Traits a, Traits b) { return static_cast<Traits>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
 

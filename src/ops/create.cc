@@ -152,7 +152,7 @@ std::vector<Op> create() {
        .infer = infer::same,
        .kernel = [](KernelCall& call) { fill_with(call, 0); },
        .batch = batch::carry,
-       .traits = kMoves | kNoGradient,
+       .traits = kMoves | kNoGradient | kOfSpecs,
        .samples = {{{f32({2, 3})}}}},
 
       {.name = "ones_like",
@@ -163,7 +163,7 @@ std::vector<Op> create() {
        .infer = infer::same,
        .kernel = [](KernelCall& call) { fill_with(call, 1); },
        .batch = batch::carry,
-       .traits = kMoves | kNoGradient,
+       .traits = kMoves | kNoGradient | kOfSpecs,
        .samples = {{{f32({2, 3})}}}},
 
       {.name = "fill",

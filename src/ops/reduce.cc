@@ -535,7 +535,7 @@ std::vector<Op> reduce() {
        },
        .kernel = [](KernelCall& call) { write_size(call, 0, folded_count(call, call.shape(0))); },
        .batch = batch::once,
-       .traits = kMoves | kNoGradient,
+       .traits = kMoves | kNoGradient | kOfSpecs,
        .samples = {{{f32({2, 3, 4})}}, {{f32({2, 3, 4})}, {{"axis", Ints{0, -1}}, {"dtype", DType::f32}}}}},
 
       {.name = "shape_of",
@@ -553,7 +553,7 @@ std::vector<Op> reduce() {
          for (int axis = 0; axis < call.shape(0).rank(); ++axis) write_size(call, axis, call.shape(0)[axis]);
        },
        .batch = batch::once,
-       .traits = kMoves | kNoGradient,
+       .traits = kMoves | kNoGradient | kOfSpecs,
        .samples = {{{f32({2, 3, 4})}}, {{f32({})}, {{"dtype", DType::i64}}}}},
 
       {.name = "rank_of",

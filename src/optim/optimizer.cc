@@ -1,7 +1,12 @@
 #include "optim/book.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "graph/run.h"
+#include "graph/tracer.h"
+#include "optim/limits.h"
+#include "state/installed.h"
 #include "state/slot.h"
 #include <weft/function.h>
 #include <weft/operators.h>
@@ -81,6 +86,30 @@ void Optimizer::update_all(Batch& batch, const Moment& now) {
   }
 }
 
+namespace {
+
+// What `make` makes of a value whose numbers nobody knows yet: what it makes of any, unless it uses them. Then it is an empty handle.
+Tensor made_of_unknown(const Tensor& x, const std::function<Tensor(const Tensor&)>& make) {
+  Graph graph;
+  {
+    Installed<Tracer> tracer(graph);
+    const Tensor made = make(tracer.interpreter.input(x.spec(), {}));
+    if (!made.defined()) return made;
+    graph.outputs = {tracer.interpreter.value_of(made, nullptr, {})};
+  }
+  std::vector<bool> depends(graph.values.size());
+  depends[graph.inputs[0]] = true;
+  for (const GraphNode& node : graph.nodes)
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (depends[node.inputs[i]] && !node.op->is(kOfSpecs) && !only_shape(*node.op, i))
+        std::fill_n(depends.begin() + static_cast<std::ptrdiff_t>(node.first), node.count, true);
+  if (depends[graph.outputs[0]]) return {};
+  std::vector<Tensor> inputs{x};
+  return Runner(std::move(graph)).run(inputs)[0];
+}
+
+}  // namespace
+
 // REQUIRES: the book is locked.
 const Optimizer::Record& Optimizer::record_of(const Variable& variable, std::string_view key, Location at) {
   if (const auto found = book_->records.find(variable.id()); found != book_->records.end()) return found->second;
@@ -93,10 +122,11 @@ const Optimizer::Record& Optimizer::record_of(const Variable& variable, std::str
     return named.emplace(name, Variable(std::move(value), {.name = record.key + "." + name, .trainable = false})).first->second;
   };
   for (std::size_t i = 0; i < slot_names_.size(); ++i) {
-    Tensor first = first_slot(i, x, record.key);
-    if (first.same_as(x) && variable.slot()->first_unknown)
-      throw StateError(name_, variable.slot()->title() + " has a first value that only sessions know, and this optimizer keeps a copy of it; "
-                                                         "give one that is known while the graph is built.", at);
+    const bool unknown = variable.slot()->first_unknown;
+    Tensor first = unknown ? made_of_unknown(x, [&](const Tensor& like) { return first_slot(i, like, record.key); }) : first_slot(i, x, record.key);
+    if (unknown && !first.defined())
+      throw StateError(name_, variable.slot()->title() + " has a first value that only sessions know, and this optimizer begins with it; give one "
+                                                         "that is known while the graph is built.", at);
     record.slots.push_back(add(slot_names_[i], std::move(first)));
   }
   if (options_.gradient_accumulation_steps > 1) record.sum.emplace(add("gradient_sum", zeros_like(x)));
