@@ -49,19 +49,19 @@ Optimizer::Optimizer(const char* name, OptimizerOptions options, std::vector<std
       options_(std::move(options)),
       slot_names_(std::move(slot_names)),
       book_(std::make_unique<Book>()) {
-  const auto refuse = [&](const std::string& sentence) { throw ValueError(name_, sentence, at); };
   const OptimizerOptions& o = options_;
   if (o.clipnorm.has_value() + o.global_clipnorm.has_value() + o.clipvalue.has_value() > 1)
-    refuse("more than one of clipnorm, global_clipnorm and clipvalue is given; give one.");
-  for (const auto& [option, value] :
-       {std::pair("clipnorm", o.clipnorm), std::pair("global_clipnorm", o.global_clipnorm), std::pair("clipvalue", o.clipvalue)})
-    if (value && !(*value > 0)) refuse(format("{} is {}; give more than 0.", option, *value));
-  if (!(o.weight_decay >= 0)) refuse(format("weight_decay is {}; give 0 or more.", o.weight_decay));
-  if (!(o.ema_momentum >= 0 && o.ema_momentum <= 1)) refuse(format("ema_momentum is {}; give a number from 0 to 1.", o.ema_momentum));
-  if (o.ema_overwrite_frequency < 0) refuse(format("ema_overwrite_frequency is {}; give 0 (never) or more.", o.ema_overwrite_frequency));
-  if (!(o.loss_scale_factor > 0)) refuse(format("loss_scale_factor is {}; give more than 0.", o.loss_scale_factor));
-  if (o.gradient_accumulation_steps < 1)
-    refuse(format("gradient_accumulation_steps is {}; give 1 or more.", o.gradient_accumulation_steps));
+    throw ValueError(name_, "more than one of clipnorm, global_clipnorm and clipvalue is given; give one.", at);
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  require(name_, {{"learning_rate", learning_rate.number_, Limit::kFinite},
+                  {"weight_decay", o.weight_decay, Limit::kNotNegative},
+                  {"clipnorm", o.clipnorm.value_or(kNone), Limit::kBound},
+                  {"global_clipnorm", o.global_clipnorm.value_or(kNone), Limit::kBound},
+                  {"clipvalue", o.clipvalue.value_or(kNone), Limit::kBound},
+                  {"ema_momentum", o.ema_momentum, Limit::kUnit},
+                  {"ema_overwrite_frequency", static_cast<double>(o.ema_overwrite_frequency), Limit::kCount},
+                  {"loss_scale_factor", o.loss_scale_factor, Limit::kPositive},
+                  {"gradient_accumulation_steps", static_cast<double>(o.gradient_accumulation_steps), Limit::kCountFromOne}}, at);
   if (!learning_rate.scheduled() && !learning_rate.current)
     learning_rate.current.emplace(Tensor(learning_rate.number_, f32), VariableOptions{.name = "learning_rate", .trainable = false}, at);
 }

@@ -48,6 +48,17 @@ TEST(OptimizerOptions, AreRefusedWhereTheyMeanNothing) {
   EXPECT_REFUSED("Muon: ns_steps is -1; give a whole number, 0 or more.", Muon muon{{.ns_steps = -1}});
   EXPECT_REFUSED("Muon: adam_beta_1 is 1; give a number from 0 up to, but not, 1.", Muon muon{{.adam_beta_1 = 1}});
   EXPECT_REFUSED("ScheduleFreeAdamW: beta_1 is 0; give a number above 0, up to 1.", ScheduleFreeAdamW adam{{.beta_1 = 0}});
+  EXPECT_REFUSED("SGD: learning_rate is nan; give a finite number.", SGD sgd{{.learning_rate = kNan}});
+  EXPECT_REFUSED("Adam: learning_rate is inf; give a finite number.", Adam adam{{.learning_rate = kInfinite}});
+  EXPECT_REFUSED("Adam: learning_rate is 1e+300; give a finite number.", Adam adam{{.learning_rate = 1e300}});  // of f32
+  EXPECT_REFUSED("SGD: weight_decay is inf; give a finite number, 0 or more.", SGD sgd{{.weight_decay = kInfinite}});
+  EXPECT_REFUSED("SGD: weight_decay is -1; give a finite number, 0 or more.", SGD sgd{{.weight_decay = -1}});
+  EXPECT_REFUSED("SGD: loss_scale_factor is inf; give a finite number above 0.", SGD sgd{{.loss_scale_factor = kInfinite}});
+  EXPECT_REFUSED("SGD: loss_scale_factor is 0; give a finite number above 0.", SGD sgd{{.loss_scale_factor = 0}});
+  EXPECT_REFUSED("SGD: clipnorm is nan; give more than 0.", SGD sgd{{.clipnorm = kNan}});
+  EXPECT_REFUSED("SGD: clipvalue is 0; give more than 0.", SGD sgd{{.clipvalue = 0.0}});
+  EXPECT_REFUSED("SGD: ema_momentum is nan; give a number from 0 to 1.", SGD sgd{{.ema_momentum = kNan}});
+  EXPECT_REFUSED("SGD: ema_overwrite_frequency is -1; give a whole number, 0 or more.", SGD sgd{{.ema_overwrite_frequency = -1}});
   EXPECT_REFUSED("ScheduleFreeAdamW: warmup_steps is -1; give a whole number, 0 or more.", ScheduleFreeAdamW adam{{.warmup_steps = -1}});
 }
 
@@ -64,6 +75,7 @@ void expect_steps(O&& optimizer) {
 TEST(OptimizerOptions, MayBeAtTheEndsOfWhatMeansSomething) {
   expect_steps(SGD{{.momentum = 1}});
   expect_steps(SGD{{.learning_rate = -0.1f}});  // uphill
+  expect_steps(SGD{{.clipnorm = kInfinite}});   // nothing is clipped
   expect_steps(Adam{{.beta_1 = 0, .beta_2 = 0, .epsilon = 0}});
   expect_steps(Adamax{{.beta_1 = 0, .beta_2 = 1}});
   expect_steps(Nadam{{.beta_1 = 1}});

@@ -326,8 +326,7 @@ concept HasRow = requires { &Rule<Options>::step; };
 template <class Options>
 BuiltIn<Options>::BuiltIn(Options options, Location at)
     : Optimizer(Rule<Options>::name, common_options(options), Rule<Options>::slots(options), at), own_(std::move(options)) {
-  for (const Limit& limit : Rule<Options>::limits(own_))
-    if (!limit.holds()) throw ValueError(Rule<Options>::name, format("{} is {}; give {}.", limit.option, limit.value, limit.rule()), at);
+  require(Rule<Options>::name, Rule<Options>::limits(own_), at);
 }
 
 template <class Options>
