@@ -4,7 +4,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 
 COMPILER = ["g++", "-std=c++20", "-O2", "-c", "-o", os.devnull, "-x", "c++", "-"]
 TIMES = 3

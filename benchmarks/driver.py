@@ -10,7 +10,7 @@ usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--
   --quick       few short rounds: shows that everything runs, not how fast
   --rounds N    rounds for each row, 15 otherwise
   --profile     prints what the time of our training steps is made of, and measures nothing
-  --report      writes docs/benchmarks.md, and its rows to docs/benchmarks.json; a full run with --peers does so anyway
+  --report      writes docs/benchmarks.md, and, unless the run was quick, its rows to docs/benchmarks.json; a full run with --peers does so anyway
 
 A ratio is ours / theirs, the median over rounds with its 95 % interval: below 1 we are faster. See protocol.h and measure.py.
 """
@@ -179,7 +179,8 @@ def main():
             write_json(options.json, rows)
     if options.report or (options.peers and not options.ids and not options.quick):
         report.write(ROOT, rows, peers, isa, quick=options.quick)
-        write_json(DATA, rows)
+        if not options.quick:
+            write_json(DATA, rows)
         print("Wrote docs/benchmarks.md")
     return any(row.get("failed") for row in rows)
 

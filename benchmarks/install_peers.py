@@ -15,8 +15,8 @@ from contestant import Contestant, Declined
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft", "peers")
-# PyTorch's own index has a build without CUDA, some gigabytes smaller than PyPI's; where it cannot be reached, PyPI's does as well.
 LIBTORCH_HEADERS = ["-I/usr/include/torch/csrc/api/include"]
+# PyTorch's own index has a build without CUDA, some gigabytes smaller than PyPI's; where it cannot be reached, PyPI's does as well.
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
