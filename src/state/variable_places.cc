@@ -107,13 +107,7 @@ Tensor divide_rows(Tensor whole, Tensor indices, Tensor updates, Location at) {
 }
 template <Tensor (*op)(Tensor, Tensor, Tensor, Location)>
 Tensor by_rows(Tensor whole, Tensor indices, Tensor updates, Location at) {
-  try {
-    return op(std::move(whole), expand_dims(std::move(indices), -1, at), std::move(updates), at);
-  } catch (const IndexError& error) {  // which is of tuples of one index
-    std::string sentence = error.message().substr(error.op().size() + 2);
-    if (const std::size_t tuple = sentence.find(",0] is "); tuple != std::string::npos) sentence.erase(tuple, 2);
-    throw IndexError(error.op(), sentence, at);
-  }
+  return op(std::move(whole), expand_dims(std::move(indices), -1, at), std::move(updates), at);
 }
 
 }  // namespace

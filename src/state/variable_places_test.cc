@@ -95,9 +95,9 @@ TEST(Variable, ScattersRefuseWhatDoesNotFit) {
   EXPECT_THROW(v.sparse_read(Tensor({3})), IndexError);
   EXPECT_TRUE(v.value().same_as(before));
   EXPECT_EQ(message<IndexError>([&] { v.scatter_add(Tensor({0, 3}), 1.f); }),
-            "scatter_add: for Variable \"v\" f32[3,2], indices[1] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
+            "scatter_add: for Variable \"v\" f32[3,2], indices[1,0] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
   EXPECT_EQ(message<IndexError>([&] { v.scatter_add(Tensor({{0, 3}}), 1.f); }),
-            "scatter_add: for Variable \"v\" f32[3,2], indices[0,1] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
+            "scatter_add: for Variable \"v\" f32[3,2], indices[0,1,0] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
   EXPECT_EQ(message<IndexError>([&] { v.scatter_nd_add(Tensor({{3}}), ones({1, 2})); }),
             "scatter_nd_add: for Variable \"v\" f32[3,2], indices[0,0] is 3; axis 0 of x f32[3,2] takes indices from 0 to 2.");
 }
