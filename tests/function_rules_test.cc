@@ -176,8 +176,9 @@ TEST(FunctionRules, AreAppliedWhereValuesDecideSizes) {
   EXPECT_NE(f.graph().html().find("4 ops, 4 steps"), std::string::npos);
   f.profile(1);
   f(kThree);
-  EXPECT_EQ(f.explain().traces[0].steps.size(), 4u);
-  for (const FunctionReport::Step& step : f.explain().traces[0].steps) EXPECT_GT(step.microseconds, 0) << step.ops[0];
+  const FunctionReport report = f.explain();
+  EXPECT_EQ(report.traces[0].steps.size(), 4u);
+  for (const FunctionReport::Step& step : report.traces[0].steps) EXPECT_GT(step.microseconds, 0) << step.ops[0];
 }
 
 TEST(FunctionRules, OnSizesThatValuesDecideHoldForCallsThatNobodyNeeds) {
