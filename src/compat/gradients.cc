@@ -35,17 +35,6 @@ class GraphState::Replaying final : public Interpreter {
   const GraphNode* node_ = nullptr;
 };
 
-namespace {
-
-Grad sum_of(const std::vector<Grad>& parts) {
-  Grad sum;
-  for (const Grad& part : parts)
-    if (part.present()) sum = sum.present() ? Grad(sum.dense() + part.dense()) : part;
-  return sum;
-}
-
-}  // namespace
-
 // --- gradients that functions give ---
 
 bool GraphState::Keeper::follows(const Tensor& x) const {
@@ -113,30 +102,40 @@ std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source>
     if (id >= values.size()) values.resize(id + 1);
     if (!values[id].defined()) values[id] = tracer_.symbol(id);
   };
-  std::vector<std::vector<ValueId>> places(xs.size());  // of a Variable, its reads
+  const bool refuses = options.unconnected.value_or(Unconnected::kError) == Unconnected::kError;
+  std::unordered_set<std::uint32_t> variables;  // asked for: each read of them counts
   std::vector<bool> watched(target + 1);
-  for (std::size_t i = 0; i < xs.size(); ++i) {
-    if (const Tensor* const x = xs[i].tensor()) {
-      places[i] = {value_of(*x, by, at)};
-      if (places[i][0] <= target) watched[places[i][0]] = true;
-      continue;
+  for (const Source& x : xs) {
+    bool leads = false;  // to y
+    if (const Tensor* const tensor = x.tensor()) {
+      const ValueId id = value_of(*tensor, by, at);
+      if (id <= target) watched[id] = is_floating(tensor->dtype()), leads = needed[id];
+    } else {
+      const std::uint32_t variable = index_of(x.variable()->slot(), by, at);
+      if (!is_floating(x.variable()->dtype()))
+        throw GradientError(by, x.variable()->slot()->title() + " is " + x.variable()->spec().str() + "; only floating values have gradients.", at);
+      variables.insert(variable);
+      for (std::size_t e = 0; e < events.size(); ++e)
+        if (const ValueId id = program.inputs[e]; id <= target && needed[id] && events[e].kind == Event::Kind::kRead &&
+            events[e].variable == variable)
+          watched[id] = leads = true;
     }
-    const std::uint32_t variable = index_of(xs[i].variable()->slot(), by, at);
-    if (!is_floating(xs[i].variable()->dtype()))
-      throw GradientError(by, xs[i].variable()->slot()->title() + " is " + xs[i].variable()->spec().str() +
-          "; only floating values have gradients.", at);
-    for (std::size_t e = 0; e < events.size(); ++e)
-      if (const ValueId id = program.inputs[e]; id <= target && needed[id] && events[e].kind == Event::Kind::kRead &&
-          events[e].variable == variable)
-        places[i].push_back(id), watched[id] = true;
+    if (!leads && refuses)
+      throw GradientError(by, "y does not depend on " + (x.variable() != nullptr ? x.variable()->slot()->title() : x.tensor()->spec().str()) +
+                                  "; compute it from that, or ask for unconnected = kNone or kZeros.", at);
   }
   require_shown(needed, watched, by, at);
 
   Replaying replaying(values);
   Installed<TapeRecorder> installed(TapeOptions{.persistent = true, .watch_accessed_variables = false});
   TapeRecorder& tape = installed.interpreter;
+  for (const std::uint32_t variable : variables) tape.watch(held[variable].variable, at);
   const auto watch = [&](ValueId id) {
-    if (id <= target && watched[id]) tape.watch(values[id], at);
+    if (id > target || !watched[id]) return;
+    const Event* const event = event_of(id);
+    if (event == nullptr || event->kind != Event::Kind::kRead || !variables.contains(event->variable)) return tape.watch(values[id], at);
+    const Variable& variable = held[event->variable].variable;
+    values[id] = tape.read(variable.slot()->id, variable, values[id], at);
   };
   const auto shown = [&](const std::vector<Tensor>& list) {  // the same values, as the tape is shown them
     std::vector<Tensor> same;
@@ -170,37 +169,12 @@ std::vector<Grad> GraphState::gradients(const Tensor& y, std::span<const Source>
     for (std::uint32_t r = 0; r < node.count; ++r) watch(node.first + r);
   }
   std::vector<Source> sources;
-  for (const std::vector<ValueId>& list : places)
-    for (const ValueId id : list)
-      sources.emplace_back(id <= target && (needed[id] || watched[id]) ? values[id] : tracer_.symbol(id));
-  GradientOptions quiet = options;
-  quiet.unconnected = Unconnected::kNone;
-  const std::vector<Tensor> targets{values[target]};
-  const std::vector<Grad> parts = sources.empty() ? std::vector<Grad>() : tape.gradients(targets, sources, quiet, at, false, by);
-  std::vector<Grad> result;
-  const Unconnected mode = options.unconnected.value_or(Unconnected::kError);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < xs.size(); ++i) {
-    const std::size_t first = std::exchange(next, next + places[i].size());
-    result.push_back(sum_of({parts.begin() + static_cast<std::ptrdiff_t>(first), parts.begin() + static_cast<std::ptrdiff_t>(next)}));
-    if (result.back().present() || mode == Unconnected::kNone) continue;
-    if (mode == Unconnected::kZeros) {
-      result.back() = zeros_like(xs[i].tensor() != nullptr ? *xs[i].tensor() : xs[i].variable()->value(at));
-      continue;
-    }
-    if (first != next && places[i][0] <= target && needed[places[i][0]]) try {
-      tape.gradients(targets, {&sources[first], 1}, options, at, false, by);  // says why there is none
-    } catch (const GradientError& error) {
-      std::string sentence = error.message().substr(error.op().size() + 2);
-      const std::string read = title_of(sources[first]);  // of a Variable, what was read of it
-      if (const std::size_t named = sentence.find(read); named != std::string::npos) sentence.replace(named, read.size(), title_of(xs[i]));
-      throw GradientError(error.op(), sentence, error.location());
-    }
-    throw GradientError(by, "y does not depend on " + (xs[i].variable() != nullptr ? xs[i].variable()->slot()->title()
-        : xs[i].tensor()->spec().str()) +
-                                "; compute it from that, or ask for unconnected = kNone or kZeros.", at);
+  for (const Source& x : xs) {
+    const ValueId id = x.tensor() != nullptr ? value_of(*x.tensor(), by, at) : 0;
+    if (x.tensor() == nullptr) sources.push_back(x);
+    else sources.emplace_back(id <= target ? values[id] : tracer_.symbol(id));
   }
-  return result;
+  return tape.gradients({values[target]}, sources, options, at, false, by);
 }
 
 std::vector<Tensor> gradients(const Tensor& y, const Sources& xs, GradientOptions options, Location at) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/room.h"
 #include "core/infer.h"
 #include <weft/ops.h>
 #include <weft/print.h>
@@ -63,7 +64,7 @@ struct GraphScope::Open {
     --graphs_being_built;
     open_graph = before;
     state->tracer_.remove();
-    state->transaction_.start_over(false, false);
+    state->transaction_.forget();
     state->open_ = false;
   }
   Open(const Open&) = delete;
@@ -95,10 +96,11 @@ void GraphState::note_values() {
 
 Tensor GraphState::add(Event event, Spec spec) {
   const std::lock_guard guard(lock);
-  Tensor symbol = tracer_.input(std::move(spec), event.at);
+  make_room(events);
+  const ValueId id = program.add_input(std::move(spec), event.at);
   events.push_back(std::move(event));
   note_values();
-  return symbol;
+  return tracer_.symbol(id);
 }
 
 const Event* GraphState::event_of(ValueId id) const {
@@ -142,9 +144,9 @@ std::uint32_t GraphState::add_dependencies(std::span<const ValueId> on) {
 }
 
 // Reads of two sets are two events. Inside a step the program's order holds.
-void GraphState::set_dependencies(std::uint32_t set) {
+void GraphState::set_dependencies(std::uint32_t set) noexcept {
   set_ = set;
-  if (steps_ == 0) transaction_.start_over(false, false);
+  if (steps_ == 0) transaction_.forget();
 }
 
 // --- Variables ---

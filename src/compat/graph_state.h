@@ -61,7 +61,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   bool in_step() const { return steps_ > 0; }
   /// What is added from now on depends on these as well. Returns the set before, for `set_dependencies`.
   std::uint32_t add_dependencies(std::span<const ValueId> on);
-  void set_dependencies(std::uint32_t set);
+  void set_dependencies(std::uint32_t set) noexcept;
   std::vector<Grad> gradients(const Tensor& y, std::span<const Source> xs, const GradientOptions& options, const char* by, Location at);
 
   // Anybody who holds the lock.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/failing_memory.h"
 #include "tests/support.h"
 #include <weft/compat/v1.h>
 #include <weft/weft.h>
@@ -15,6 +16,7 @@ namespace v1 = compat::v1;
 using test::floats;
 using test::message;
 using test::number;
+using Floats = std::vector<float>;
 
 TEST(V1Graph, VariablesAreFoundByName) {
   v1::Graph graph;
@@ -316,6 +318,43 @@ TEST(V1Graph, MinimizeStepsLikeTheOptimizerItself) {
   EXPECT_EQ(number(session.run(aside)), 1);
   EXPECT_EQ(session.planned(), 4u);
   EXPECT_THROW(other.run(train, {{x, {1.f, 2.f}}}), StateError);
+}
+
+// Wherever memory runs out, the call has been left: what comes next is outside of any step, and the graph still works.
+TEST(V1Graph, ACallThatFindsNoMemoryIsLeft) {
+  int failures = 0;
+  for (bool failed = true; failed && !HasFailure(); ++failures)
+    std::thread([&] {
+      v1::Graph graph;
+      const auto scope = graph.as_default();
+      const Tensor x = v1::placeholder(f32, {kUnknown}, "x");
+      const Variable n = v1::get_variable("n", Tensor({1.f, 2.f}));
+      Function count = [&](Tensor by) {
+        Variable(n).assign_add(ensure_shape(by, {2}));
+        return reverse(by, Ints()) * n;  // of which nothing is left but a rule
+      };
+      try {
+        const test::FailingMemory memory(failures);
+        try {
+          count(x);
+        } catch (const OutOfMemoryError&) {
+        } catch (const std::bad_alloc&) {
+        }
+        failed = memory.failed();
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << error.what();
+      }
+      try {
+        EXPECT_THROW(Variable(n).assign(x), StateError) << "allocation " << failures;
+        const Tensor y = count(x);
+        v1::Session session(graph);
+        session.run(v1::global_variables_initializer());
+        EXPECT_EQ(floats(session.run(y, {{x, Tensor({1.f, 1.f})}})), (Floats{2, 3})) << "allocation " << failures;
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "allocation " << failures << ": " << error.what();
+      }
+    }).join();
+  EXPECT_GT(failures, 20);
 }
 
 }  // namespace

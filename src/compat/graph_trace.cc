@@ -3,6 +3,21 @@
 #include <weft/ops.h>
 
 namespace weft::inline v0::compat::v1 {
+namespace {
+
+template <class F>
+class AtEnd {
+ public:
+  explicit AtEnd(F f) : f_(std::move(f)) {}
+  ~AtEnd() { f_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  F f_;
+};
+
+}  // namespace
 
 // --- calls, and the rules of those for which others stand ---
 
@@ -40,13 +55,8 @@ void GraphState::GraphTracer::leave_call(std::span<Tensor>* results) {
   if (--calls_ == 0) alone_ = -1;
   if (results == nullptr || rule < 0) return;
   open_.push_back(rule);
-  try {
-    for (Tensor& result : *results) result = identity(std::move(result));
-  } catch (...) {
-    open_.pop_back();
-    throw;
-  }
-  open_.pop_back();
+  const AtEnd close([&] { open_.pop_back(); });
+  for (Tensor& result : *results) result = identity(std::move(result));
 }
 
 // --- reads and writes ---
@@ -80,11 +90,12 @@ bool GraphState::takes(const SlotRef& slot, const Tensor& value, Location at, co
 }
 
 void GraphState::begin_step() {
-  if (steps_++ == 0) transaction_.start_over(false, false);
+  if (steps_++ == 0) transaction_.forget();
 }
 
 std::vector<ValueId> GraphState::end_step(bool failed) {
   if (--steps_ > 0) return {};
+  const AtEnd forget([&] { transaction_.forget(); });
   std::vector<ValueId> writes;
   if (!failed)
     transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char* by, Location at) {
@@ -92,7 +103,6 @@ std::vector<ValueId> GraphState::end_step(bool failed) {
       const ValueId source = value_of(value, by, at);
       writes.push_back(symbol_of(add({.kind = Event::Kind::kWrite, .variable = index, .source = source, .at = at}, slot->declared)).value);
     });
-  transaction_.start_over(false, false);
   return writes;
 }
 
@@ -101,14 +111,20 @@ void GraphState::enter_call(bool writes) {
   if (writes) begin_step();
 }
 
-// Who wants a result of a call wants its rules and its writes, too.
+// Who wants a result of a call wants its rules and its writes, too. Whatever fails here, the call has been left.
 void GraphState::leave_call(bool writes, std::span<Tensor>* results) {
-  tracer_.leave_call(results);
-  const std::vector<ValueId> written = writes ? end_step(results == nullptr) : std::vector<ValueId>();
+  std::vector<ValueId> written;
+  try {
+    tracer_.leave_call(results);
+  } catch (...) {
+    if (writes) end_step(true);
+    throw;
+  }
+  if (writes) written = end_step(results == nullptr);
   if (written.empty()) return;
-  const std::uint32_t before = add_dependencies(written);
+  const AtEnd restore([&, before = set_] { set_dependencies(before); });
+  add_dependencies(written);
   for (Tensor& result : *results) result = identity(std::move(result));
-  set_dependencies(before);
 }
 
 }  // namespace weft::inline v0::compat::v1

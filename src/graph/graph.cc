@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/room.h"
 #include "graph/region.h"
 
 namespace weft::inline v0 {
@@ -55,6 +56,7 @@ std::string constant_text(const GraphConstant& constant) { return constant.value
 
 ValueId Graph::add_input(Spec spec, Location at) {
   const auto id = static_cast<ValueId>(values.size());
+  make_room(inputs);
   values.push_back({GraphValue::Kind::kInput, static_cast<std::uint32_t>(inputs.size()), std::move(spec), at});
   inputs.push_back(id);
   return id;
@@ -62,6 +64,7 @@ ValueId Graph::add_input(Spec spec, Location at) {
 
 ValueId Graph::add_constant(Tensor value, const Op* used_by, Location at) {
   const auto id = static_cast<ValueId>(values.size());
+  make_room(constants);
   values.push_back({GraphValue::Kind::kConstant, static_cast<std::uint32_t>(constants.size()), value.spec(), at});
   constants.push_back({std::move(value), used_by, at});
   return id;
@@ -69,9 +72,15 @@ ValueId Graph::add_constant(Tensor value, const Op* used_by, Location at) {
 
 ValueId Graph::add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> given, const Specs& results, Location at) {
   const auto first = static_cast<ValueId>(values.size());
-  for (const Spec& spec : results)
-    values.push_back({GraphValue::Kind::kResult, static_cast<std::uint32_t>(nodes.size()), spec, at});
-  nodes.push_back({&op, {attrs.begin(), attrs.end()}, {given.begin(), given.end()}, first, static_cast<std::uint32_t>(results.size()), at});
+  GraphNode node{&op, {attrs.begin(), attrs.end()}, {given.begin(), given.end()}, first, static_cast<std::uint32_t>(results.size()), at};
+  make_room(nodes);
+  try {
+    for (const Spec& spec : results) values.push_back({GraphValue::Kind::kResult, static_cast<std::uint32_t>(nodes.size()), spec, at});
+  } catch (...) {
+    values.erase(values.begin() + first, values.end());
+    throw;
+  }
+  nodes.push_back(std::move(node));
   return first;
 }
 

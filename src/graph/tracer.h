@@ -25,6 +25,7 @@ class Tracer : public Interpreter {
 
   void apply(Call call, Tensors& outputs) override;
   void stands_for(const Call& call, Tensors* results) override;
+  void stood_for() noexcept override {}  // nobody below has been told
   void wrote(const Tensor& list, Location at) override { list.node()->set_made_at(at); }
   /// A new input of the graph.
   Tensor input(Spec spec, Location at);

@@ -362,15 +362,19 @@ bool Transaction::commit(bool validate_reads) {
   return true;
 }
 
-void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
+void Transaction::forget() noexcept {
   give_turns();
   conflict_ = {};
   undo_.clear();
   depth_ = 0;
+  for (Entry& entry : entries_) entry.forget();
+}
+
+void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
+  forget();
   std::vector<SlotRef> known;
   std::vector<Slot*> reserved;
   for (Entry& entry : entries_) {
-    entry.forget();
     known.push_back(entry.slot);
     if (reserve_turns && (entry.learned_write || reserve_reads)) reserved.push_back(entry.slot.get());
   }

@@ -124,6 +124,8 @@ class Transaction {
   /// Publishes all writes. Returns false, having published nothing, if there was a conflict (or a turn was not to be had in order).
   bool commit(bool validate_reads);
   /// Gives all turns back and forgets values, but not which slots were read and written.
+  void forget() noexcept;
+  /// The same; then takes turns and reads, as asked for.
   void start_over(bool reserve_turns, bool reserve_reads);
   bool in_conflict() const { return conflict_.slot != nullptr; }
   [[noreturn]] void throw_conflict(Location at) const;
