@@ -42,6 +42,17 @@ TEST(Fusion, EpilogueOfAProduct) {
   EXPECT_EQ(steps_of(g).size(), 1u);
 }
 
+// So large a result is stored past the caches by the last function of its group; the length leaves a rest of a line.
+TEST(Fusion, ALargeResultIsTheSame) {
+  const auto body = [](Tensor x, Tensor z, Tensor a) { return relu(a * x + 0.5f) * x + a * z; };
+  const std::int64_t size = (std::int64_t{1} << 22) + 77;
+  const Tensor x = linspace(-3.f, 3.f, size), z = linspace(1.f, 2.f, size), a(1.25f);
+  Function f = body, tanh_last = [](Tensor u, Tensor v, Tensor s) { return tanh(s * u + v); };
+  EXPECT_TRUE(f(x, z, a).to_vector<float>() == body(x, z, a).to_vector<float>());
+  EXPECT_EQ(f.explain().traces[0].steps.size(), 1u);
+  EXPECT_TRUE(tanh_last(x, z, a).to_vector<float>() == tanh(a * x + z).to_vector<float>());
+}
+
 TEST(Fusion, EpilogueOfAConvolution) {
   const auto layer = [](Tensor x, Tensor w, Tensor b) { return relu(conv2d(x, w, {.padding = Padding::kSame}) + b); };
   for (const auto& [size, in, out] : std::vector<std::tuple<int, int, int>>{{12, 3, 32}, {9, 16, 7}, {20, 1, 70}, {31, 5, 1}}) {

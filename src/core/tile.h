@@ -27,7 +27,7 @@ struct Tile {
   struct Pair {
     const Op* second;
     int at;
-    kernels::TileFn fn;
+    kernels::TileFn fn, past;  // as of one function
   };
   std::span<const Pair> pairs{};
   kernels::TileFn past = nullptr;  // f32 lanes with stores past the caches, of functions that would keep memory waiting otherwise
@@ -170,13 +170,13 @@ template <int N, class F, class T>
   move_to(k);
   lane_loop<F, T>(at, y + k, n - k, std::make_index_sequence<N>{});
 }
-template <int N, class F>
+template <int N, class F, class T>
 [[gnu::flatten, gnu::target("avx2,bmi2,fma")]] void past_v3(const void* const* in, void* out, std::size_t n) {
-  past_loop<N, F, kernels::lane::Fused>(in, out, n);
+  past_loop<N, F, T>(in, out, n);
 }
-template <int N, class F>
+template <int N, class F, class T>
 [[gnu::flatten, gnu::target(WEFT_TARGET_V4)]] void past_v4(const void* const* in, void* out, std::size_t n) {
-  past_loop<N, F, kernels::lane::Fused>(in, out, n);
+  past_loop<N, F, T>(in, out, n);
 }
 #endif
 
@@ -200,6 +200,15 @@ kernels::PerIsa<kernels::TileFn> lane_clones() {
   return {{&lanes_baseline<N, F, T>, &lanes_baseline<N, F, T>, &lanes_baseline<N, F, T>}};
 }
 
+/// The lanes of f32 with stores past the caches, or null.
+template <int N, class F, class T>
+kernels::TileFn past_form() {
+#if defined(__x86_64__)
+  if constexpr (kClones) return kernels::PerIsa<kernels::TileFn>{{nullptr, &past_v3<N, F, T>, &past_v4<N, F, T>}}[kernels::isa()];
+#endif
+  return nullptr;
+}
+
 template <int N, class F, class T, bool fused>
 void add_lanes(Tile& tile) {
   using R = decltype(std::apply(F{}, std::array<T, N>{}));
@@ -214,9 +223,7 @@ template <int N, bool fused, class F, class... T>
 Tile make_tile(Types<T...>) {
   Tile tile{.arity = N, .fused = fused};
   (add_lanes<N, F, T, fused>(tile), ...);
-#if defined(__x86_64__)
-  if constexpr (fused && kClones) tile.past = kernels::PerIsa<kernels::TileFn>{{nullptr, &past_v3<N, F>, &past_v4<N, F>}}[kernels::isa()];
-#endif
+  if constexpr (fused) tile.past = past_form<N, F, kernels::lane::Fused>();
   return tile;
 }
 

@@ -113,7 +113,7 @@ void Plan::join_pairs(std::span<const std::uint32_t> nodes, Pointwise& group) co
       for (std::size_t i = 0; i < second.count; ++i)
         if (i != at) both.in[both.count++] = second.in[i];
       both.fn = pair->fn;
-      both.past = nullptr;
+      both.past = pair->past;
       both.out = second.out;
       second = both;
       joined[k] = gone[f] = true;

@@ -88,7 +88,7 @@ struct Plan {
   bool streams[kMaxTileSlots] = {};       // of the outputs
   std::int8_t scratch[kMaxTileSlots] = {};  // of the slots: which piece of working memory, or -1 for lanes that lie in a tensor
   int pieces = 0;
-  bool past = false;  // the one step has the form whose stores bypass the caches
+  bool past = false;  // the last step has the form whose stores bypass the caches
 
   // With repeated elements, twice a tile: it may begin anywhere in them.
   std::size_t piece_bytes() const { return (tile * (repeats ? 16 : 8) + 63) / 64 * 64 + kPad; }
@@ -116,13 +116,11 @@ bool is_large(const Plan& plan, const TileOutput& out) {
   return plan.total * out.element_size >= kStreamBytes && !in_place(plan, out) && reinterpret_cast<std::uintptr_t>(out.data) % 64 == 0;
 }
 
-// Whether the program is one function on lanes as they lie that has a form with stores past the caches, and a result for it.
+// Whether the program has one result, for which the caches are too small, and its last step can store that past them.
 bool goes_past(const Plan& plan) {
-  if (plan.steps.size() != 1 || plan.steps[0].past == nullptr || plan.outputs[0].half != Half::kNo || !is_large(plan, plan.outputs[0])) return false;
-  return std::all_of(plan.inputs.begin(), plan.inputs.end(), [&](const TileInput& in) {
-    std::size_t period = 0;
-    return in.half == Half::kNo && layout_of(in, plan.sizes, plan.rank, period) == Layout::kDense;
-  });
+  const TileStep& last = plan.steps.back();
+  return plan.outputs.size() == 1 && last.past != nullptr && last.out == plan.outputs[0].slot && plan.outputs[0].half == Half::kNo &&
+         is_large(plan, plan.outputs[0]);
 }
 
 void lay_out(Plan& plan) {
@@ -178,10 +176,10 @@ void repeat(const TileInput& in, std::size_t period, std::size_t count, char* to
   for (; done < bytes; done *= 2) std::memcpy(to + done, to, std::min(done, bytes - done));
 }
 
-void run_step(const TileStep& step, void** lanes, std::size_t n, void* stored) {
+void run_step(const TileStep& step, TileFn fn, void** lanes, std::size_t n, void* stored) {
   const void* in[kMaxTileInputs];
   for (std::size_t i = 0; i < step.count; ++i) in[i] = lanes[step.in[i]];
-  step.fn(in, lanes[step.out], n);
+  fn(in, lanes[step.out], n);
   if (step.round == Half::kNo) return;
   narrow(step.round, static_cast<const float*>(lanes[step.out]), stored, n);
   widen(step.round, stored, static_cast<float*>(lanes[step.out]), n);
@@ -211,7 +209,7 @@ void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
     const auto place = [&](const TileOutput& out) { return static_cast<char*>(out.data) + start * out.element_size; };
     for (const TileOutput& out : plan.outputs)
       if (plan.scratch[out.slot] < 0) lanes[out.slot] = place(out);
-    for (const TileStep& step : plan.steps) run_step(step, lanes, n, stored);
+    for (const TileStep& step : plan.steps) run_step(step, plan.past && &step == &plan.steps.back() ? step.past : step.fn, lanes, n, stored);
     for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
       const TileOutput& out = plan.outputs[o];
       const void* made = lanes[out.slot];
@@ -260,12 +258,7 @@ void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> input
   const std::size_t total = lanes_in(sizes, rank);
   if (total == 0) return;
   Plan plan{steps, inputs, outputs, sizes, rank, total, std::min(total, kTileLanes)};
-  TileStep only;
-  if ((plan.past = goes_past(plan))) {
-    only = steps[0];
-    only.fn = only.past;
-    plan.steps = {&only, 1};
-  }
+  plan.past = goes_past(plan);
   lay_out(plan);
   plan.tile = plan.pieces == 0 && steps.size() == 1 ? kStreamChunkLanes : tile_for(plan);  // nothing to keep in cache: fewer, longer calls
 

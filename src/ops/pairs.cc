@@ -42,9 +42,10 @@ struct Both {
 };
 
 template <class First, class Second, int at>
-kernels::TileFn loop_of() {
+Tile::Pair pair_of(const Op* second) {
   constexpr int inputs = First::kArity + Second::kArity - 1;
-  return detail::lane_clones<inputs, Both<typename First::F, typename Second::F, at>, float, false>()[kernels::isa()];
+  using F = Both<typename First::F, typename Second::F, at>;
+  return {second, at, detail::lane_clones<inputs, F, float, false>()[kernels::isa()], detail::past_form<inputs, F, float>()};
 }
 
 }  // namespace
@@ -55,8 +56,8 @@ std::vector<Tile::Pair> pairs_of(std::string_view first, FunctionRef<const Op*(s
     if (one.name != first) return;
     each_function([&](auto two) {
       const Op* const second = find(two.name);
-      pairs.push_back({second, 0, loop_of<decltype(one), decltype(two), 0>()});
-      if constexpr (decltype(two)::kArity == 2) pairs.push_back({second, 1, loop_of<decltype(one), decltype(two), 1>()});
+      pairs.push_back(pair_of<decltype(one), decltype(two), 0>(second));
+      if constexpr (decltype(two)::kArity == 2) pairs.push_back(pair_of<decltype(one), decltype(two), 1>(second));
     });
   });
   return pairs;
