@@ -45,6 +45,7 @@ struct WEFT_API FunctionReport {
     std::vector<Location> at;          ///< the line of each
     std::vector<std::string> results;  ///< Specs of what it leaves for others
     std::size_t bytes = 0;             ///< of those, without what has a size that values decide
+    std::size_t turn = 0;              ///< steps of one turn, which are neighbours, run side by side
     double microseconds = 0;           ///< mean of the calls that were timed
     double last_start = 0, last_microseconds = 0;  ///< in the last of them, from the start of the call
     bool fused() const { return ops.size() > 1; }

@@ -57,7 +57,8 @@ struct Graph {
   std::vector<GraphNode> nodes;
   std::vector<GraphConstant> constants;
   std::vector<ValueId> inputs, outputs;
-  bool fuses = true;  // several calls may be one step of the plan
+  bool fuses = true;     // several calls may be one step of the plan
+  bool overlaps = true;  // several steps may run side by side
   std::vector<std::string> without{};  // passes that are left out of it, of its parts, and of what is derived from it
 
   ValueId add_input(Spec spec, Location at);

@@ -65,6 +65,7 @@ std::span<const Pass> passes() {
       {"share_equal", "makes equal calls once", share_equal},
       {"drop_dead", "drops calls whose results nobody needs", drop_dead},
       {"fuse", "lets the plan go over elements once for several calls", fuse},
+      {"overlap", "lets short steps of the plan that do not need each other run side by side", overlap},
   };
   return kPasses;
 }
@@ -72,7 +73,7 @@ std::span<const Pass> passes() {
 Optimized optimize(Graph& graph, std::size_t fixed_inputs) {
   Optimized done;
   const std::vector<std::string> without = graph.without;
-  graph.fuses = false;
+  graph.fuses = graph.overlaps = false;
   for (const Pass& pass : passes()) {
     if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;
     const std::size_t before = graph.calls();
@@ -88,6 +89,8 @@ Optimized optimize(Graph& graph, std::size_t fixed_inputs) {
 }
 
 void fuse(Graph& graph) { graph.fuses = true; }
+
+void overlap(Graph& graph) { graph.overlaps = true; }
 
 // Whether its row may refuse sizes that a plan will know. A row of lanes that reads one value takes any.
 static bool may_refuse(const Graph& graph, const GraphNode& node) {

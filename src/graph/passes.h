@@ -44,4 +44,7 @@ void drop_dead(Graph& graph);
 /// Says that calls may share a step of the plan (plan.h), which knows the shapes and so decides which of them do.
 void fuse(Graph& graph);
 
+/// Says that steps of the plan may run side by side on the pool's threads; the plan decides which, and leaves other threads to the long ones.
+void overlap(Graph& graph);
+
 }  // namespace weft::inline v0

@@ -20,6 +20,8 @@ Plan::Plan(const Graph& graph, std::span<const Spec> inputs, OldValues old_value
   infer_all(inputs);
   find_late(old_values);
   group_nodes();
+  number_steps();
+  order_steps();
   find_places();
   find_outputs();
   lay_out();
@@ -171,13 +173,12 @@ void Plan::group_nodes() {
     }
     place(n, step, read_outside);
   }
-  number_steps();
+  std::erase_if(steps_, [](const Step& step) { return step.nodes.empty(); });  // they have moved elsewhere
+  for (const Late& late : late_) steps_.push_back({{late.node}});
 }
 
-// Without those that have moved elsewhere, and with the late ones at the end.
 void Plan::number_steps() {
-  std::erase_if(steps_, [](const Step& step) { return step.nodes.empty(); });
-  for (const Late& late : late_) steps_.push_back({{late.node}});
+  for (Value& value : values_) value.last = kBefore;
   for (std::size_t s = 1; s <= steps_.size(); ++s)
     for (const std::uint32_t n : steps_[s - 1].nodes) {
       const GraphNode& node = graph_.nodes[n];
@@ -253,9 +254,12 @@ std::size_t Plan::steps() const {
 
 std::vector<StepNote> Plan::describe() const {
   std::vector<StepNote> notes;
-  for (const Step& step : steps_) {
+  std::size_t turn = 0;
+  for (std::size_t s = 0, next = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    if (s == next) next += step.beside, ++turn;
     if (step.checks) continue;
-    StepNote note{step.nodes, {}, {}};
+    StepNote note{step.nodes, {}, {}, turn - 1};
     for (const std::uint32_t n : step.nodes)
       for (ValueId id = graph_.nodes[n].first; id < graph_.nodes[n].first + graph_.nodes[n].count; ++id)
         if (step.nodes.size() == 1 || values_[id].place == Place::kEscapes || values_[id].last > values_[id].made) note.results.push_back(id);

@@ -10,6 +10,9 @@
 // Steps of optimizers, scatters and writes of slices whose results are only written to the Variables that they read wait until the call publishes:
 // then they change the values where they lie.
 //
+// Short steps that do not need each other run side by side, one on each thread of the pool; a long one has all threads to itself. For that steps
+// may change places, but a call that fails has the error of the first call that does as they were written.
+//
 // Every step runs the very kernel that the eager call would have run, so the bits are the same.
 #pragma once
 
@@ -33,6 +36,7 @@ struct StepNote {
   std::vector<std::uint32_t> nodes;  // the calls in it, in their order
   std::vector<ValueId> results;      // what it leaves for others
   std::vector<Spec> specs;           // of those; sizes that values decide are unknown
+  std::size_t turn;                  // steps of one turn run side by side
 };
 
 /// When a step began, from the start of its call, and how long it took, in microseconds.
@@ -106,6 +110,7 @@ class Plan {
     std::vector<std::uint32_t> nodes;  // one, or a pointwise group, perhaps with a call before or behind it
     std::int32_t pointwise = -1;
     bool joined = false;  // there is such a call
+    std::uint32_t written = 0, beside = 1;  // its number as the graph has it; how many, from here on, run side by side
     bool checks = false;  // it makes nothing: it applies a rule, or looks at what a late step will need, in its turn. Of two errors the first is the call's
   };
   struct Joined;
@@ -127,6 +132,8 @@ class Plan {
   bool can_move(std::uint32_t from, std::uint32_t to, const std::vector<bool>& read_outside) const;
   void place(std::uint32_t n, std::uint32_t step, std::vector<bool>& read_outside);
   void number_steps();
+  double nanoseconds(const Step& step) const;
+  void order_steps();
   void find_places();
   void find_outputs();
   void lay_out();
@@ -138,6 +145,12 @@ class Plan {
   std::uint32_t folds_from(std::uint32_t n, const std::vector<std::uint32_t>& uses) const;
   std::span<const std::uint32_t> group_of(const Step& step) const;
   void execute(const Step& step, Frame& frame) const;
+  class Stopwatch;
+  void run_steps(Frame& frame) const;
+  void run_steps(Frame& frame, const Stopwatch& watch) const;
+  void run_late(std::span<PreparedUpdate> updates, const Stopwatch& watch) const;
+  bool has_overtaken(std::size_t turn) const;
+  void rethrow_first(const Frame& frame) const;
   void bind(std::span<Tensor> inputs, Frame& frame) const;
   Tensors outputs_of(std::span<Tensor> inputs, Frame& frame) const;
   std::vector<PreparedUpdate> prepare_late(std::span<const Tensor> inputs, Frame& frame) const;
@@ -164,6 +177,7 @@ class Plan {
   std::vector<bool> by_handle_;         // values that some call reads or makes as a Tensor, not as lanes
   std::vector<ValueId> dynamic_;
   std::vector<Late> late_;  // the last steps
+  bool late_beside_ = false;  // they are short, and there are enough of them
   const std::size_t replacing_;  // how many outputs replace old values, or could: the last ones
   std::size_t arena_ = 0, most_alive_ = 0;
   mutable std::atomic<Frame*> spare_{nullptr};

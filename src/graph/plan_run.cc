@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/pool.h"
 #include "core/update.h"
 #include "graph/plan_frame.h"
 #include "graph/region_parts.h"
@@ -182,17 +183,25 @@ void Plan::execute(const Step& step, Frame& frame) const {
   }
 }
 
-namespace {
 // Notes when something begins and how long it takes.
-class Stopwatch {
+class Plan::Stopwatch {
  public:
-  explicit Stopwatch(std::vector<StepTime>* times) : times_(times), start_(times != nullptr ? Clock::now() : Clock::time_point()) {}
+  explicit Stopwatch(std::vector<StepTime>* times = nullptr) : times_(times), start_(times != nullptr ? Clock::now() : Clock::time_point()) {}
   template <class F>
   void time(const F& f) const {
-    if (times_ == nullptr) return f();
-    const double began = now();
-    f();
-    times_->push_back({began, now() - began});
+    time_each(1, [&](std::int64_t) { f(); });
+  }
+  /// f(0), f(1), ..., f(count - 1), side by side if there are several.
+  template <class F>
+  void time_each(std::int64_t count, const F& f) const {
+    if (times_ == nullptr) return parallel_for(count, f);
+    const std::size_t first = times_->size();
+    times_->resize(first + static_cast<std::size_t>(count));
+    parallel_for(count, [&](std::int64_t i) {
+      const double began = now();
+      f(i);
+      (*times_)[first + static_cast<std::size_t>(i)] = {began, now() - began};
+    });
   }
 
  private:
@@ -202,7 +211,52 @@ class Stopwatch {
   Clock::time_point start_;
 };
 
-}  // namespace
+// REQUIRES: a step of this turn has failed. Whether one that is written before it has not run yet.
+bool Plan::has_overtaken(std::size_t turn) const {
+  const std::size_t next = turn + steps_[turn].beside;
+  const std::uint32_t last = steps_[next - 1].written;  // in a turn they are as written
+  return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(next), steps_.end(), [&](const Step& step) { return step.written < last; });
+}
+
+// Makes the calls once more, one after the other as they are written: the first that fails is the one whose error the program would have seen.
+void Plan::rethrow_first(const Frame& frame) const try {
+  std::vector<Tensor> values(values_.size());
+  for (const ValueId id : graph_.inputs) {
+    Tensor borrowed(new Node(values_[id].spec));
+    borrowed.node()->data = frame.data[id];
+    values[id] = with_own_memory(borrowed);
+  }
+  for (std::size_t id = 0; id < values.size(); ++id)
+    if (graph_.values[id].kind == GraphValue::Kind::kConstant) values[id] = graph_.constants[graph_.values[id].from].value;
+  for (const GraphNode& node : graph_.nodes) {
+    SmallVector<Tensor, 6> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(values[id]);
+    const Call call{*node.op, inputs, node.attrs, node.at};
+    Tensors results;
+    if (node.runs) apply(call, results);
+    else v0::apply_rule(call, node.count > 0 ? &results : nullptr);
+    for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
+  }
+} catch (const std::bad_alloc&) {  // then the error that is there will do
+} catch (const OutOfMemoryError&) {
+}
+
+void Plan::run_steps(Frame& frame, const Stopwatch& watch) const {
+  const std::size_t count = steps_.size() - late_.size();
+  for (std::size_t s = 0; s < count; s += steps_[s].beside) try {
+    if (steps_[s].checks) execute(steps_[s], frame);
+    else watch.time_each(steps_[s].beside, [&](std::int64_t i) { execute(steps_[s + static_cast<std::size_t>(i)], frame); });
+  } catch (...) {
+    if (has_overtaken(s)) rethrow_first(frame);
+    throw;
+  }
+}
+void Plan::run_steps(Frame& frame) const { run_steps(frame, Stopwatch()); }
+
+void Plan::run_late(std::span<PreparedUpdate> updates, const Stopwatch& watch) const {
+  if (late_beside_) return watch.time_each(static_cast<std::int64_t>(updates.size()), [&](std::int64_t l) { updates[static_cast<std::size_t>(l)].run(); });
+  for (PreparedUpdate& update : updates) watch.time([&] { update.run(); });
+}
 
 void Plan::bind(std::span<Tensor> inputs, Frame& frame) const {
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -276,23 +330,19 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
   const Lease lease(*this);
   Frame& frame = *lease;
   bind(inputs, frame);
-  for (const Step& step : std::span(steps_).first(steps_.size() - late_.size())) {
-    if (step.checks) execute(step, frame);
-    else watch.time([&] { execute(step, frame); });
-  }
+  run_steps(frame, watch);
   if (late_.empty() && publish == nullptr) return outputs_of(inputs, frame);
 
   std::vector<PreparedUpdate> updates = prepare_late(inputs, frame);
   Tensors outputs = outputs_of(inputs, frame);
   const std::size_t first = outputs.size() - replacing_;
   const auto write = [&](std::span<const UpdatePlace> places) {
-    for (std::size_t l = 0; l < late_.size(); ++l) {
+    for (std::size_t l = 0; l < late_.size(); ++l)
       for (std::size_t i = 0; i < late_[l].outputs.size(); ++i) {
         const UpdatePlace& place = places[late_[l].outputs[i] - first];
         updates[l].place(i, place.from, place.to);
       }
-      watch.time([&] { updates[l].run(); });
-    }
+    run_late(updates, watch);
   };
   if (publish != nullptr) {
     (*publish)(write, {outputs.begin() + first, replacing_});
@@ -311,68 +361,6 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
   }
   write(places);
   return outputs;
-}
-
-// --- bound plans ---
-
-bool BoundPlan::possible(const Plan& plan) {
-  return std::all_of(plan.graph_.outputs.begin(), plan.graph_.outputs.end(), [&](ValueId id) { return plan.values_[id].spec.shape.known(); });
-}
-
-BoundPlan::BoundPlan(const Plan& plan) : plan_(plan), frame_(new Plan::Frame(plan)), direct_(only_direct()) {
-  std::vector<bool> taken(plan.escaping_.size());
-  for (ValueId id : plan.graph_.outputs) {
-    const Plan::Value& root = plan.values_[plan.values_[id].root];
-    const bool own = root.place == Plan::Place::kEscapes && !taken[root.at];
-    copied_.push_back(own ? -1 : static_cast<std::int32_t>(copies_.size()));
-    if (own) taken[root.at] = true;
-    else copies_.push_back({.from = id, .bytes = static_cast<std::size_t>(bytes_of(plan.values_[id].spec))});
-  }
-}
-BoundPlan::~BoundPlan() { delete frame_; }
-
-bool BoundPlan::only_direct() const {
-  return std::all_of(plan_.steps_.begin(), plan_.steps_.end(), [&](const Plan::Step& step) {
-    return step.pointwise >= 0 && !step.joined && !plan_.pointwise_[static_cast<std::size_t>(step.pointwise)].direct.empty();
-  });
-}
-
-void BoundPlan::find_calls() {
-  for (const Plan::Step& step : plan_.steps_) {
-    for (const Plan::DirectCall& direct : plan_.pointwise_[static_cast<std::size_t>(step.pointwise)].direct) {
-      Call call{.fn = direct.fn, .in = {}, .out = frame_->data[direct.out], .lanes = direct.lanes};
-      for (std::int32_t i = 0; i < direct.count; ++i) call.in[i] = frame_->data[direct.in[i]];
-      calls_.push_back(call);
-    }
-  }
-}
-
-void BoundPlan::input(std::size_t i, void* data) {
-  bound_anew_ = true;
-  for (ValueId id : plan_.of_input_[i]) frame_->bind(id, data);
-}
-
-void BoundPlan::output(std::size_t i, void* data) {
-  bound_anew_ = true;
-  if (copied_[i] >= 0) {
-    copies_[static_cast<std::size_t>(copied_[i])].to = data;
-    return;
-  }
-  const Plan::Value& root = plan_.values_[plan_.values_[plan_.graph_.outputs[i]].root];
-  for (ValueId id : plan_.of_escaping_[root.at]) frame_->bind(id, data);
-}
-
-void BoundPlan::run() {
-  if (!direct_ || bound_anew_) {
-    for (const Plan::Step& step : plan_.steps_) plan_.execute(step, *frame_);
-    bound_anew_ = false;
-    calls_.clear();
-  } else {  // pointwise calls do not fail
-    if (calls_.empty()) find_calls();
-    for (const Call& call : calls_) call.fn(call.in, call.out, call.lanes);
-  }
-  for (const Copy& copy : copies_)
-    if (copy.bytes > 0) std::memcpy(copy.to, frame_->data[copy.from], copy.bytes);
 }
 
 }  // namespace weft::inline v0

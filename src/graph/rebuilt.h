@@ -10,6 +10,7 @@ class Rebuilt {
  public:
   explicit Rebuilt(const Graph& from) : from_(from), now_(from.values.size(), kNowhere) {
     graph.fuses = from.fuses;
+    graph.overlaps = from.overlaps;
     graph.without = from.without;
   }
 

@@ -13,6 +13,7 @@ constexpr ValueId kNowhere = ~ValueId{0};
 struct Side {
   Side(const Graph& joint, Graph& made) : from(joint), graph(made), now(joint.values.size(), kNowhere) {
     graph.fuses = joint.fuses;
+    graph.overlaps = joint.overlaps;
     graph.without = joint.without;
   }
 

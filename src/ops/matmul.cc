@@ -30,8 +30,8 @@ struct Sides {
 
 Sides sides(const OpArgs& args, const Shape& a, const Shape& b) {
   const bool ta = args.flag("transpose_a"), tb = args.flag("transpose_b");
-  const int p = a.rank() - 2, q = b.rank() - 2;
-  return {ta, tb, a[p + ta], b[q + !tb], a[p + !ta], b[q + tb]};
+  const std::int64_t *const p = a.begin() + a.rank() - 2, *const q = b.begin() + b.rank() - 2;
+  return {ta, tb, p[ta], q[!tb], p[!ta], q[tb]};
 }
 
 Shape batch_of(const Shape& shape) { return Shape(shape.sizes().first(shape.sizes().size() - 2)); }

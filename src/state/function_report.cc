@@ -102,6 +102,7 @@ FunctionReport::Trace report_of(const FunctionTrace& trace) {
   report.timed = profile.calls;
   for (const StepNote& note : profile.plan->describe()) {
     FunctionReport::Step step;
+    step.turn = note.turn;
     for (const std::uint32_t n : note.nodes) {
       const GraphNode& node = trace.runner.graph().nodes[n];
       step.ops.push_back(node.op->name), step.at.push_back(node.at);
@@ -227,6 +228,12 @@ std::string FunctionReport::str() const {
                      constant.at.line == 0 ? std::string() : " at " + place_text(constant.at));
     for (const Pass& pass : trace.passes)
       text += format("\n  pass {}: {} -> {} in {:.1f} us", pass.name, pass.ops_before, counted(pass.ops_after, "op"), pass.microseconds);
+    std::vector<std::string> beside;
+    for (std::size_t s = 0, next; s < trace.steps.size(); s = next) {
+      for (next = s + 1; next < trace.steps.size() && trace.steps[next].turn == trace.steps[s].turn;) ++next;
+      if (next - s > 1) beside.push_back(format("{}-{}", s, next - 1));
+    }
+    if (!beside.empty()) text += format("\n  steps side by side: {}", joined(beside, ", "));
     double whole = 0;
     for (const Step& step : trace.steps) whole += step.microseconds;
     if (trace.timed > 0) text += format("\n  timed {}: {:.1f} us in the steps", counted(trace.timed, "call"), whole);
@@ -247,17 +254,23 @@ std::string FunctionReport::chrome_trace() const {
   for (std::size_t t = 0; t < traces.size(); ++t) {
     const Trace& trace = traces[t];
     if (trace.timed == 0 || trace.steps.empty()) continue;
-    const auto event = [&](const std::string& title, double start, double took, const std::string& args) {
+    const auto event = [&](std::size_t row, const std::string& title, double start, double took, const std::string& args) {
       events += format("{}\n"
                        "{{\"name\":{},\"cat\":\"weft\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},\"pid\":1,\"tid\":{},\"args\":{{{}}}}}",
-                       events.empty() ? "" : ",", quoted(title), start, took, t, args);
+                       events.empty() ? "" : ",", quoted(title), start, took, row, args);
     };
-    const Step& last = trace.steps.back();
-    event(name, 0, last.last_start + last.last_microseconds,
-          "\"cause\":" + quoted(trace.cause) + ",\"arguments\":" + quoted(joined(trace.arguments, ", ")));
-    for (const Step& step : trace.steps)
-      event(joined(step.ops, ", "), step.last_start, step.last_microseconds,
+    double end = 0;
+    for (const Step& step : trace.steps) end = std::max(end, step.last_start + step.last_microseconds);
+    event(t, name, 0, end, "\"cause\":" + quoted(trace.cause) + ",\"arguments\":" + quoted(joined(trace.arguments, ", ")));
+    std::vector<double> free;  // since when, each of the rows below one another in which steps that overlap are shown
+    for (const Step& step : trace.steps) {
+      const auto row = std::find_if(free.begin(), free.end(), [&](double since) { return since <= step.last_start; });
+      const auto below = static_cast<std::size_t>(row - free.begin());
+      if (row == free.end()) free.emplace_back();
+      free[below] = step.last_start + step.last_microseconds;
+      event(t + below * traces.size(), joined(step.ops, ", "), step.last_start, step.last_microseconds,
             "\"writes\":" + quoted(joined(step.results, ", ")) + format(",\"bytes\":{},\"lines\":", step.bytes) + quoted(lines_of(step)));
+    }
   }
   return "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[" + events + "\n]}\n";
 }
