@@ -30,8 +30,9 @@ std::string check(const std::vector<std::vector<float>>& results) {
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", y.empty() ? 0 : sum / static_cast<double>(y.size()));
     line += text;
-    for (std::size_t i = 0; i < 8 && !y.empty(); ++i) {
-      std::snprintf(text, sizeof text, " %.9g", static_cast<double>(y[(2 * i + 1) * y.size() / 16]));
+    for (std::size_t i = 0; i <= 8 && !y.empty(); ++i) {
+      const std::size_t at = i < 8 ? (2 * i + 1) * y.size() / 16 : y.size() - 1;
+      std::snprintf(text, sizeof text, " %.9g", static_cast<double>(y[at]));
       line += text;
     }
     line += ';';

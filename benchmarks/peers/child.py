@@ -31,7 +31,7 @@ def check(results):
     line = ""
     for y in results:
         y = numpy.asarray(y, dtype=numpy.float32).reshape(-1)
-        words = [numpy.mean(numpy.abs(y), dtype=numpy.float64)] + [y[(2 * i + 1) * y.size // 16] for i in range(8)]
+        words = [numpy.mean(numpy.abs(y), dtype=numpy.float64)] + [y[(2 * i + 1) * y.size // 16] for i in range(8)] + [y[-1]]
         line += " ".join(f"{float(word):.9g}" for word in words) + ";"
     return line
 
