@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures Weft beside the limits of the machine and, on request, beside other libraries.
 
-usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--rounds N] [--profile] [--report] [--list]
+usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--rounds N] [--clean-build] [--profile] [--report]
+                     [--list]
 
   ID            only these workloads (see --list); all of them otherwise
   --peers       measures TensorFlow, JAX, PyTorch, LibTorch and oneDNN as well; installs them if they are missing
@@ -9,6 +10,7 @@ usage: scripts/bench [ID...] [--peers] [--json FILE] [--from FILE] [--quick] [--
   --from FILE   takes the rows of all other workloads from what --json wrote in an earlier run; for --report docs/benchmarks.json otherwise
   --quick       few short rounds: shows that everything runs, not how fast
   --rounds N    rounds for each row, 15 otherwise
+  --clean-build with T19: builds library and tests in an empty folder as well, without ccache, which takes ten minutes and more
   --profile     prints what the time of our training steps is made of, and measures nothing
   --report      writes docs/benchmarks.md, and, unless the run was quick, its rows to docs/benchmarks.json; a full run with --peers does so anyway
 
@@ -16,6 +18,7 @@ A ratio is ours / theirs, the median over rounds with its 95 % interval: below 1
 """
 import argparse
 import dataclasses
+import datetime
 import json
 import os
 import subprocess
@@ -39,7 +42,7 @@ THREADS = 2  # the cores that every contestant may use
 def arguments():
     parser = argparse.ArgumentParser("scripts/bench", usage=__doc__.split("\n\n")[1].removeprefix("usage: "), add_help=False)
     parser.add_argument("ids", nargs="*")
-    for flag in ("--peers", "--quick", "--profile", "--report", "--list", "--help", "-h"):
+    for flag in ("--peers", "--quick", "--clean-build", "--profile", "--report", "--list", "--help", "-h"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--from", dest="earlier")
@@ -51,11 +54,13 @@ def arguments():
     if options.list:
         for case in CASES:
             print(f"{case.id:4}  {case.name}")
-        print("T19   sizes on disk and in memory, and what compiling takes")
+        print("T19   sizes on disk and in memory, and what compiling takes; --clean-build for all of the library and its tests")
         sys.exit()
     unknown = [id for id in options.ids if id not in IDS]
     if unknown:
         parser.error(f"there is no workload {' '.join(unknown)}; known: {' '.join(IDS)}")
+    if options.clean_build and options.ids and "T19" not in options.ids:
+        parser.error("--clean-build belongs to T19")
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds needs a positive number")
     if options.report and options.ids and not options.earlier:
@@ -132,7 +137,8 @@ def run(options):
         print(f"{peer.name}: {peer.version or 'not measured: ' + peer.reason}")
     everyone, peers = peers, [peer for peer in peers if peer.variants]
 
-    rows, chosen, tree = [], options.ids or IDS, report.tree(ROOT)
+    rows, chosen = [], options.ids or IDS
+    origin = {"tree": report.tree(ROOT), "date": datetime.date.today().isoformat()}
     print(f"{'id':4} {'case':56} {'ours ns':>12} {'limit ns':>12} {'of limit':>8} {'of triad':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
     try:
         for case in (case for case in CASES if case.id in chosen):
@@ -142,14 +148,16 @@ def run(options):
                 rows.append(measure(case, ours, limit, triad, rivals, protocol))
             except Declined as why:
                 rows.append({**untimed(case.id, case.name), "failed": str(why)})
-            rows[-1]["tree"] = tree
+            rows[-1] |= origin
             print_row(rows[-1], peers)
             if options.json:
                 write_json(options.json, rows)
         if "T19" in chosen:
             libtorch = install_peers.LIBTORCH_HEADERS if any(peer.name == "LibTorch" for peer in peers) else None
-            for row in (sizes.on_disk(f"{BUILD}/libweft.so", peers), *sizes.in_memory(ours[0], peers), *compiling.rows(ROOT, libtorch)):
-                rows.append({**row, "tree": tree})
+            built = (compiling.clean_build(ROOT, f"{LOGS}/clean") for _ in range(options.clean_build))
+            for row in (sizes.on_disk(f"{BUILD}/libweft.so", peers), *sizes.in_memory(ours[0], peers), *compiling.rows(ROOT, libtorch),
+                        *built):
+                rows.append({**row, **origin})
                 print_row(rows[-1], peers)
             if options.json:
                 write_json(options.json, rows)

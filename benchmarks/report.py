@@ -1,5 +1,4 @@
 """Writes docs/benchmarks.md and its plots from the rows of a full run."""
-import datetime
 import math
 import os
 import platform
@@ -11,10 +10,10 @@ from suite import CASES, GROUPS, MODELS
 
 INTRODUCTION = """# Benchmarks
 
-Written by `./scripts/bench --peers`; do not edit. Every ratio is **ours / theirs**, measured side by side in one run: below 1 Weft is
-faster.
+Written by `./scripts/bench --peers`; do not edit. Every ratio is **ours / theirs**: below 1 Weft is faster. A row is measured side by side
+in one run; which rows come from which run, and how many rounds they had, is said under *Machine*.
 
-Contestants are processes that take turns in {rounds} rounds of rotated order and are stopped while others run. A ratio is formed from two
+Contestants are processes that take turns in rounds of rotated order and are stopped while others run. A ratio is formed from two
 blocks that ran one right after the other, so that drifts of the machine cancel; the tables give the median over rounds and its 95 %
 bootstrap interval. Rounds in which the host took more than 1 % of the machine are discarded ({discarded} here). Contestants compute the
 same values from the same inputs, and a ratio is void if the results differ by more than 0.1 %. Each library plays with its defaults and
@@ -78,26 +77,32 @@ def tree(root):
     return first_line(["git", "-C", root, "describe", "--always", "--dirty"])
 
 
-def trees(rows, root):
-    """What was measured: one tree, or, if rows come from an earlier run, which of them."""
-    ids = {}
+def span(numbers):
+    return f"{min(numbers)} to {max(numbers)}" if len(set(numbers)) > 1 else f"{numbers[0]}"
+
+
+def runs(rows):
+    """What was measured when: the tree, the date, the rounds (rows of T19 have none) and, if there were several runs, which rows."""
+    found = {}
     for row in rows:
-        ids.setdefault(row.get("tree") or tree(root), {})[row["id"]] = None
-    if len(ids) == 1:
-        return next(iter(ids))
-    return "; ".join(f"{name} ({', '.join(of)})" for name, of in ids.items())
+        found.setdefault((row.get("tree", "unknown"), row.get("date", "date not kept")), []).append(row)
+    for (name, date), of in found.items():
+        rounds = [row["rounds"] for row in of if row.get("rounds")]
+        ids = f": {', '.join(dict.fromkeys(row['id'] for row in of))}" if len(found) > 1 else ""
+        yield f"{name}, {date}{f', {span(rounds)} rounds' if rounds else ''}{ids}"
 
 
-def machine(rows, isa, root):
+def machine(rows, isa):
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     facts = {"CPU": f"{cpu_model()}, {isa}, {cores} cores used", "memory": f"{memory / 2**30:.0f} GB", "kernel": platform.release(),
              "compiler": first_line(["g++", "--version"]), "flags": "-O3 -DNDEBUG; kernels choose the instruction set at run time",
-             "tree": trees(rows, root), "date": datetime.date.today().isoformat(),
-             **rates(rows)}
+             "measured": "; ".join(runs(rows)), **rates([row for row in rows if row["ours_ns"] is not None])}
     yield "## Machine\n"
     yield "| | |\n|---|---|"
     yield from (f"| {key} | {value} |" for key, value in facts.items())
+    yield f"\nAll figures were measured with the kernels for {isa}." + ("" if isa == "AVX-512" else (
+        " This CPU has no AVX-512: the kernels for it are compiled into the same library, and were not measured here."))
     load = max((row.get("other_load", 0) for row in rows), default=0)
     if load > 0.05:
         yield f"\n**Other programs used up to {100 * load:.0f} % of the machine during this run: read the figures with care.**"
@@ -159,16 +164,27 @@ def recording(rows, names):
 
 def losses(rows):
     yield "\n## Rows we lose\n"
-    lost = [(entry["ratio"], row, name, entry) for row in rows for name, entry in row["peers"].items() if entry.get("low", 0) > 1]
-    even = [(row, name) for row in rows for name, entry in row["peers"].items() if entry.get("low", 2) <= 1 <= entry.get("high", 0)]
-    if not lost:
-        yield "None: in no row is the whole interval above 1."
-    else:
+    yield "A row is lost if the whole interval lies above 1, and won if all of it lies below; every other is undecided.\n"
+    pairs = [(entry, row, name) for row in rows for name, entry in row["peers"].items() if "low" in entry]
+    pairs.sort(key=lambda pair: -pair[0]["ratio"])
+    lost = [pair for pair in pairs if pair[0]["low"] > 1]
+    even = [pair for pair in pairs if pair[0]["low"] <= 1 <= pair[0]["high"]]
+    above = [pair for pair in even if pair[0]["ratio"] > 1]
+
+    def listed(some):
         yield "| | Case | Against | Ours / theirs |\n|---|---|---|---|"
-        for ratio, row, name, entry in sorted(lost, key=lambda item: -item[0]):
-            yield f"| {row['id']} | {row['case']} | {name} | {ratio:.3g} ({entry['low']:.3g}–{entry['high']:.3g}) |"
-    if even:
-        yield "\nUndecided, because the interval holds 1: " + "; ".join(f"{row['case']} against {name}" for row, name in even) + "."
+        for entry, row, name in some:
+            yield f"| {row['id']} | {row['case']} | {name} | {entry['ratio']:.3g} ({entry['low']:.3g}–{entry['high']:.3g}) |"
+    if lost:
+        yield from listed(lost)
+    else:
+        yield "None is lost."
+    if above:
+        yield "\nUndecided, with the median above 1:\n"
+        yield from listed(above)
+    if len(even) > len(above):
+        yield "\nUndecided, with the median at 1 or below: " + "; ".join(
+            f"{row['case']} against {name}" for entry, row, name in even if entry["ratio"] <= 1) + "."
 
 
 def beside(title, note, rows, figure):
@@ -191,15 +207,21 @@ def compared(entry):
     return f" ({entry['ratio']:.3g})" if "ratio" in entry else ""
 
 
-def sizes(rows):
-    return beside("Sizes", "Bytes, and in brackets ours / theirs. Peak memory is that of a process that does nothing else, inputs included.",
+def sizes(rows, peers):
+    with_cuda = [peer.name for peer in peers if "+cu" in peer.version]
+    note = f" {' and '.join(with_cuda)}: the wheel from PyPI, with code for CUDA that nothing here runs." if with_cuda else ""
+    return beside("Sizes", "Bytes, and in brackets ours / theirs. Peak memory is that of a process that does nothing else, inputs included."
+                  + note,
                   [row for row in rows if row.get("ours_bytes") and "ours_seconds" not in row],
                   lambda entry: megabytes(entry["bytes"]) + compared(entry))
 
 
 def compiling(rows):
-    return beside("Compiling", "Seconds of processor time of `g++ -std=c++20 -O2 -c`, in brackets ours / theirs, and the most memory it held.",
-                  [row for row in rows if "ours_seconds" in row],
+    built = [row for row in rows if row.get("ours_seconds") and row["case"].startswith("compiling library")]
+    note = f" The clean build is of {built[0].get('date', 'an unknown day')}, without ccache; its memory is that of the largest process."
+    return beside("Compiling", "Seconds of processor time of `g++ -std=c++20 -O2 -c`, in brackets ours / theirs, and the most memory it held."
+                  + (note if built else ""),
+                  [row for row in rows if row.get("ours_seconds")],
                   lambda entry: f"{entry['seconds']:.3g} s{compared(entry)}, {megabytes(entry['bytes'])}")
 
 
@@ -221,11 +243,10 @@ def write(root, rows, peers, isa, quick):
     measured = [row for row in timed if row["ours_ns"] is not None]
     met = dict.fromkeys(name for row in timed for name in row["peers"])  # also Weft itself on one thread, which is no library
     names = [name for name in dict.fromkeys([*(peer.name for peer in peers), *met]) if name in met]
-    rounds, discarded = max((row["rounds"] for row in measured), default=0), sum(row["discarded"] for row in measured)
-    lines = [INTRODUCTION.format(rounds=rounds, discarded=discarded)]
+    lines = [INTRODUCTION.format(discarded=sum(row["discarded"] for row in measured))]
     if quick:
         lines.append("**This run was made with `--quick`: it shows that everything works, not how fast.**\n")
-    lines += machine(measured, isa, root)
+    lines += machine([row for row in rows if not row.get("failed")], isa)
     if peers:
         lines += versions(peers, rows)
     for group, ids in GROUPS.items():
@@ -243,6 +264,6 @@ def write(root, rows, peers, isa, quick):
                 out.write(plot.ratios([row for row in of_group if row["peers"]], names))
             lines.append(f"![Ours / theirs, {group}]({file})\n")
         lines += group_table(of_group, present)
-    lines += [*targets.table(rows), *sizes(rows), *compiling(rows), *losses(timed), *doubts(timed)]
+    lines += [*targets.table(rows), *sizes(rows, peers), *compiling(rows), *losses(timed), *doubts(timed)]
     with open(f"{root}/docs/benchmarks.md", "w") as out:
         out.write("\n".join(lines) + "\n")
