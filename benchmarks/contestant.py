@@ -8,12 +8,15 @@ import time
 
 
 PR_SET_PDEATHSIG = 1
+MUCH = 1e9  # bytes; a library alone needs up to 0.6e9
 LIBC = ctypes.CDLL(None)
 
 
-def die_with_driver():
-    """A stopped child could not notice that the driver is gone."""
+def be_a_child():
+    """A stopped child could not notice that the driver is gone; and if memory runs out, it is the one to go, not what others do here."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
 class Declined(Exception):
@@ -33,7 +36,7 @@ class Contestant:
         with open(self.log, "w") as log:
             # Its own session, so that one signal reaches all it may have started.
             self.child = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self.environment,
-                                          start_new_session=True, preexec_fn=die_with_driver)
+                                          start_new_session=True, preexec_fn=be_a_child)
         self.rest = b""
         verb, _, self.version = self._read(timeout).partition(" ")
         if verb != "hello":
@@ -75,12 +78,14 @@ class Contestant:
         except OSError:
             pass  # then the peak is that of its life so far
 
+    def forget(self):
+        """Lets it give back the memory of what was prepared; one that keeps much of it is ended."""
+        self.ask("forget")
+        if (self._bytes("VmRSS") or 0) > MUCH:
+            self.end()
+
     def peak_bytes(self):
-        try:
-            with open(f"/proc/{self.child.pid}/status") as file:
-                return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
-        except (OSError, AttributeError, StopIteration):
-            return None
+        return self._bytes("VmHWM")
 
     def cpu_seconds(self):
         if not self.child:
@@ -96,9 +101,19 @@ class Contestant:
         if self.child:
             self._signal(signal.SIGKILL)
             self.child.wait()
-            self.child.stdin.close()
+            try:
+                self.child.stdin.close()
+            except OSError:
+                pass  # what it was sent and never read
             self.child.stdout.close()
             self.child = None
+
+    def _bytes(self, name):
+        try:
+            with open(f"/proc/{self.child.pid}/status") as file:
+                return next(int(line.split()[1]) * 1024 for line in file if line.startswith(name))
+        except (OSError, AttributeError, StopIteration):
+            return None
 
     def _signal(self, number):
         try:

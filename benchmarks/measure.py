@@ -96,10 +96,12 @@ def warm_up(contestant, case, protocol, best=math.inf):
 
 
 class Entry:
-    """A contestant in one row: the fastest of its variants, ready to run blocks."""
+    """A contestant in one row: the fastest of its variants, ready to run blocks. The others give back their memory: in some rows all
+    together would need more than a machine has."""
 
     def __init__(self, variants, case, protocol, prepare):
-        prepared, reasons, best = [], [], math.inf
+        reasons, best = [], math.inf
+        self.contestant, self.preparation = None, 0
         for contestant in variants:
             try:
                 contestant.wake()
@@ -107,14 +109,17 @@ class Entry:
                 contestant.ask(prepare)
                 first = time.monotonic() - begin
                 count, each = warm_up(contestant, case, protocol, best)
-                best = min(best, each)
-                prepared.append((each, count, first, contestant))
+                self.preparation = max(self.preparation, first)  # a later variant may find what an earlier one has compiled
+                if self.contestant and each >= best:
+                    contestant.forget()
+                    continue
+                if self.contestant:
+                    self.contestant.forget()
+                best, self.count, self.contestant = each, count, contestant
             except Declined as why:
                 reasons.append(str(why))
-        if not prepared:
+        if not self.contestant:
             raise Declined(reasons[0])
-        _, self.count, _, self.contestant = min(prepared, key=lambda entry: entry[0])
-        self.preparation = max(entry[2] for entry in prepared)  # a later variant may find what an earlier one has compiled
         self.values = self.contestant.check()
 
     def block(self):

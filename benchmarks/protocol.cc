@@ -44,6 +44,10 @@ std::string answer(const std::string& line, const Make& make, Workload& workload
   std::istringstream in(line);
   std::string verb, word;
   in >> verb;
+  if (verb == "forget") {
+    workload = {};
+    return "ok";
+  }
   if (verb == "prepare") {
     std::string op;
     std::vector<std::string> words;

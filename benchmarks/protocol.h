@@ -4,6 +4,7 @@
 //   prepare OP INPUT...       ok, or: no REASON
 //   run COUNT                 nanoseconds that COUNT repetitions took
 //   check                     for each result: the mean of |y|, then eight elements and the last; results end with ;
+//   forget                    ok; what was prepared is gone, and its memory with it
 //   quit
 //
 // An INPUT is DTYPE:SHAPE:LOW:HIGH, for example f32:4096x1024:-4:4 or i32:scalar:0:10. All contestants fill it with the same numbers.

@@ -1,4 +1,5 @@
 """A Python contestant's side of the protocol in protocol.h."""
+import gc
 import itertools
 import os
 import subprocess
@@ -25,6 +26,10 @@ def fill(word, seed):
         return (x.astype(numpy.int32) - 1).reshape(shape)
     x = x * numpy.float32(float(high) - float(low)) + numpy.float32(float(low))
     return (x if dtype == "f32" else numpy.floor(x).astype(numpy.int32)).reshape(shape)
+
+
+class Refused(Exception):
+    """The workload is not for this library; the text says why."""
 
 
 def check(results):
@@ -60,6 +65,42 @@ def training(step, wait=lambda loss: None):
             run(20 - len(losses))
         return [losses]
     return run, results
+
+
+def chain(x, count):
+    """`count` multiplications and additions, each of what the one before gave."""
+    y = x
+    for i in range(count):
+        y = y + x if i % 2 else y * x
+    return y
+
+
+def tree(x, count):
+    """The sum of x / count, 2 x / count and so on as a tree of `count` calls."""
+    row = [x * (i / count) for i in range(count // 2 + 1)]
+    while len(row) > 1:
+        row = [a + b for a, b in zip(row[::2], row[1::2])] + row[len(row) // 2 * 2:]
+    return row[0]
+
+
+PROGRAMS = {"first_call_of_chain": chain, "first_call_of_tree": tree}
+TURNS = 100_000  # of while_turns
+
+
+def first_calls(op, scalar, count, compiled, most):
+    """New functions of one scalar and their first calls: compiled(f) is what this library makes of a function. Of more than `most` ops one
+    call takes it many seconds, and a row needs dozens of calls."""
+    if count > most:
+        raise Refused(f"of more than {most:,} ops a first call takes many seconds, and a row needs dozens")
+    program = PROGRAMS[op]
+
+    def call():
+        return compiled(lambda x: program(x, count))(scalar)
+
+    def run(times):
+        for _ in range(times):
+            float(call())
+    return run, lambda: [call()]
 
 
 def turns(*streams):
@@ -108,6 +149,10 @@ def serve(module, version, make):
                 if words[0] not in ("start", "once"):
                     run(2)  # what is compiled is compiled now
                 say("ok")
+            elif verb == "forget":
+                run = results = None
+                gc.collect()  # functions that refer to themselves
+                say("ok")
             elif verb == "check":
                 say(check(results()))
             else:
@@ -117,5 +162,7 @@ def serve(module, version, make):
                 say(str(time.perf_counter_ns() - begin))
         except KeyError as error:
             say(f"no there is no workload {error.args[0]}")
+        except Refused as error:
+            say(f"no {error}")
         except Exception as error:  # whatever a library raises, it means that this workload is not for it
             say(f"no {type(error).__name__}: {error}"[:300])

@@ -61,6 +61,30 @@ def trained(loss_of, rule, slots, streams=2):
     return make
 
 
+def adam_steps(arrays):
+    """Adam on the first half with the second half as gradients; the result is that of the first step."""
+    half, (rule, _) = len(arrays) // 2, adam()
+    gradients = [jnp.asarray(a) for a in arrays[half:]]
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def step(state, gradients):
+        count, *lists = state
+        updated = [rule(count + 1, *parts) for parts in zip(*lists, gradients)]
+        return (count + 1, *map(list, zip(*updated)))
+
+    p = [jnp.array(a) for a in arrays[:half]]
+    state = (jnp.float32(0), p, *([jnp.zeros_like(a) for a in p] for _ in range(2)))
+
+    def run(count):
+        nonlocal state
+        for _ in range(count):
+            state = step(state, gradients)
+        jax.block_until_ready(state)
+    run(1)
+    first = [jnp.array(a) for a in state[1]]
+    return run, lambda: first
+
+
 def layers(x, parameters):
     for weight, bias in zip(parameters[:-2:2], parameters[1:-2:2]):
         x = jax.nn.relu(x @ weight + bias)

@@ -60,7 +60,48 @@ OPS = {
 }
 
 
+def while_turns(start):
+    return lax.while_loop(lambda state: state[0] < child.TURNS, lambda state: (state[0] + 1, state[1] * 0.9999), (0, start))[1]
+
+
+def sum_of(x, others):
+    for other in others:
+        x = x + other
+    return x
+
+
+# JAX has no Variables: what a program keeps is handed to it at each call.
+OPS |= {
+    "while_turns": while_turns,
+    "traced_identity": lambda x: x,
+    "traced_chain": lambda x: child.chain(x, 10),
+    "traced_sum_of_variables": lambda x, *others: sum_of(x, others),
+    "traced_sum_of_input": lambda x, *others: sum_of(x, [x] * len(others)),
+}
+
+
+def assign_add(x):
+    """A jitted function that is given the old value for good."""
+    add, one = jax.jit(lambda x, y: x + y, donate_argnums=0), jnp.float32(1)
+
+    def add_ones(v, count):
+        for _ in range(count):
+            v = add(v, one)
+        return jax.block_until_ready(v)
+    state = [jnp.array(x)]
+
+    def run(count):
+        state[0] = add_ones(state[0], count)
+    return run, lambda: [add_ones(jnp.array(x), 800)]
+
+
 def make(op, arrays):
+    if op in child.PROGRAMS:
+        return child.first_calls(op, jnp.asarray(arrays[0]), arrays[1].size, jax.jit, most=1000)
+    if op == "traced_assign_add":
+        return assign_add(arrays[0])
+    if op == "adam":
+        return jax_models.adam_steps(arrays)
     if op in jax_models.TRAINED:
         return jax_models.TRAINED[op](arrays)
     f = (lambda x, y: x + y) if op == "eager_add" else jax.jit(OPS[op])

@@ -87,6 +87,13 @@ Workload assign_add(Tensors x) {
           }};
 }
 
+// 100,000 turns of a loop over two scalars.
+Tensor while_turns(const Tensors& x) {
+  Tensor turn = torch::zeros({}, torch::kInt), value = x[0];
+  for (; (turn < 100'000).item<bool>(); turn = turn + 1) value = value * 0.9999;
+  return value;
+}
+
 Tensor layer_norm(const Tensors& x) { return torch::layer_norm(x[0], {x[0].size(-1)}, x[1], x[2], 1e-3); }
 Tensor cross_entropy(const Tensors& x) {
   return torch::cross_entropy_loss(x[1], x[0].to(torch::kLong), {}, at::Reduction::None);
@@ -165,6 +172,29 @@ std::unique_ptr<torch::optim::Optimizer> sgd(const Tensors& parameters) {
   return std::make_unique<torch::optim::SGD>(parameters, torch::optim::SGDOptions(0.01).momentum(0.9));
 }
 
+// Adam on the first half with the second half as gradients; the result is that of the first step.
+Workload adam_steps(Tensors x) {
+  struct Steps {
+    explicit Steps(const Tensors& inputs) {
+      for (std::size_t i = 0; i < inputs.size() / 2; ++i) {
+        parameters.push_back(inputs[i].clone().requires_grad_());
+        parameters.back().mutable_grad() = inputs[inputs.size() / 2 + i];
+      }
+      rule = adam<-7>(parameters);
+    }
+    Tensors parameters;
+    std::unique_ptr<torch::optim::Optimizer> rule;
+  };
+  return {[steps = std::make_shared<Steps>(x)](long count) {
+            for (long i = 0; i < count; ++i) steps->rule->step();
+          },
+          [x] {
+            Steps steps(x);
+            steps.rule->step();
+            return results(steps.parameters);
+          }};
+}
+
 Workload mlp(Tensors x) {
   return training(x, dense, [](const Tensors& p, const Tensor& images, const Tensor& labels) {
     return torch::cross_entropy_loss(layers(images, p.data(), p.data() + p.size()), labels);
@@ -238,6 +268,8 @@ std::map<std::string, Op> ops() {
       {"add", op([](const Tensors& x) { return x[0] + x[1]; })},
       {"recorded_add", recorded_add},
       {"assign_add", assign_add},
+      {"while_turns", op(while_turns)},
+      {"adam", adam_steps},
       {"mlp", mlp},
       {"traced_mlp", mlp},
       {"cnn", cnn},

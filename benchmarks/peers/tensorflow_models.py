@@ -54,18 +54,20 @@ def adagrad(p):
     return update
 
 
+def updating(p, keras, raw):
+    """update(gradients) of these variables: keras() is an optimizer, raw(variables) an update."""
+    if child.best_effort():
+        return raw(p)
+    optimizer = keras()
+    optimizer.build(p)
+    return lambda gradients: optimizer.apply_gradients(zip(gradients, p))
+
+
 def trained(loss_of, keras, raw, streams=2):
-    """Streams of batches, then the parameters; loss_of(parameters, batches...). keras() is an optimizer, raw(variables) an update."""
+    """Streams of batches, then the parameters; loss_of(parameters, batches...). keras and raw as for updating."""
     def make(x, xla):
         batches, p = [tf.unstack(stream) for stream in x[:streams]], [tf.Variable(v) for v in x[streams:]]
-        if child.best_effort():
-            update = raw(p)
-        else:
-            optimizer = keras()
-            optimizer.build(p)
-
-            def update(gradients):
-                optimizer.apply_gradients(zip(gradients, p))
+        update = updating(p, keras, raw)
 
         @tf.function(jit_compile=xla, input_signature=[tf.TensorSpec(parts[0].shape, parts[0].dtype) for parts in batches])
         def step(*batch):
@@ -142,7 +144,26 @@ def keras(name, rate, **options):
     return lambda: getattr(tf.keras.optimizers, name)(rate, **options)
 
 
+def adam_steps(x, xla):
+    """Adam on the first half with the second half as gradients; the result is that of the first step."""
+    p, gradients = [tf.Variable(v) for v in x[:len(x) // 2]], x[len(x) // 2:]
+    update = updating(p, keras("Adam", 1e-3, epsilon=1e-7), adam)
+
+    @tf.function(jit_compile=xla, input_signature=[])
+    def step():
+        update(gradients)
+    call = step.get_concrete_function() if child.best_effort() else step
+
+    def run(count):
+        for _ in range(count):
+            call()
+    run(1)
+    first = [v.numpy() for v in p]
+    return run, lambda: first
+
+
 TRAINED = {
+    "adam": adam_steps,
     "mlp": trained(mlp, keras("Adam", 1e-3, epsilon=1e-7), adam),
     "cnn": trained(cnn, keras("SGD", 0.01, momentum=0.9), sgd),
     "recommender": trained(recommender, keras("Adagrad", 0.01), adagrad, streams=3),

@@ -44,7 +44,14 @@ def batch_jacobian(x, w1, w2):
     return tape.batch_jacobian(y, x)
 
 
+def while_turns(start):
+    return tf.while_loop(lambda turn, value: turn < child.TURNS, lambda turn, value: (turn + 1, value * 0.9999), (tf.constant(0), start))[1]
+
+
 OPS = {
+    "while_turns": while_turns,
+    "traced_identity": lambda x: x,
+    "traced_chain": lambda x: child.chain(x, 10),
     "add": tf.add,
     "multiply": tf.multiply,
     "relu": tf.nn.relu,
@@ -114,20 +121,41 @@ def variables(op, x):
     return lambda count: work(v, count), results
 
 
-def make(op, arrays):
-    x = [tf.constant(a) for a in arrays]
-    if op in ("eager_add", "recorded_add"):
-        if XLA:
-            raise KeyError(op)
-        return eager(op, *x)
-    if op in ("read_variable", "assign_add", "assign_add_by_8_threads"):
-        if XLA:
-            raise KeyError(op)
-        return variables(op, *x)
-    if op in TRAINED:
-        return TRAINED[op](x, XLA)
-    f = tf.function(OPS[op], input_signature=[tf.TensorSpec(v.shape, v.dtype) for v in x], jit_compile=XLA)
-    f = f.get_concrete_function() if child.best_effort() else f
+def function(f, *x):
+    f = tf.function(f, input_signature=[tf.TensorSpec(v.shape, v.dtype) for v in x], jit_compile=XLA)
+    return f.get_concrete_function() if child.best_effort() else f
+
+
+def traced_assign_add(x):
+    def adding(v):
+        return function(v.assign_add, one)
+
+    def add_ones(add, count):
+        for _ in range(count):
+            add(one)
+    one, v = tf.constant(1.0), tf.Variable(x)
+    add = adding(v)
+
+    def results():
+        fresh = tf.Variable(x)
+        add_ones(adding(fresh), 800)
+        return [fresh.read_value()]
+    return lambda count: add_ones(add, count), results
+
+
+def traced_sum(of_variables, x):
+    """The first input plus all others: Variables that a function has captured, or the input itself as often."""
+    others = [tf.Variable(v) for v in x[1:]]
+
+    def f(y):
+        first = y
+        for other in others:
+            y = y + (other if of_variables else first)
+        return y
+    return repeated(function(f, x[0]), x[:1])
+
+
+def repeated(f, x):
     f(*x)
 
     def run(count):
@@ -138,6 +166,27 @@ def make(op, arrays):
         y = f(*x)
         return y if isinstance(y, (list, tuple)) else [y]
     return run, results
+
+
+def make(op, arrays):
+    x = [tf.constant(a) for a in arrays]
+    if op in child.PROGRAMS:
+        return child.first_calls(op, x[0], arrays[1].size, lambda f: tf.function(f, jit_compile=XLA), most=1000)
+    if op == "traced_assign_add":
+        return traced_assign_add(*x)
+    if op in ("traced_sum_of_variables", "traced_sum_of_input"):
+        return traced_sum(op == "traced_sum_of_variables", x)
+    if op in ("eager_add", "recorded_add"):
+        if XLA:
+            raise KeyError(op)
+        return eager(op, *x)
+    if op in ("read_variable", "assign_add", "assign_add_by_8_threads"):
+        if XLA:
+            raise KeyError(op)
+        return variables(op, *x)
+    if op in TRAINED:
+        return TRAINED[op](x, XLA)
+    return repeated(function(OPS[op], *x), x)
 
 
 child.serve("tensorflow", tf.__version__, make)
