@@ -25,6 +25,21 @@ constexpr bool kIsHalf = std::same_as<T, float16> || std::same_as<T, bfloat16>;
 template <class T>
 using Sum = std::conditional_t<kIsHalf<T>, float, std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>>;
 
+}  // namespace
+
+template <class T>
+void gemm_reference(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
+  for (Size i = 0; i < m; ++i)
+    for (Size j = 0; j < n; ++j) {
+      Sum<T> sum = 0;
+      for (Size p = 0; p < k; ++p)
+        sum += static_cast<Sum<T>>(a.data[i * a.row + p * a.col]) * static_cast<Sum<T>>(b.data[p * b.row + j * b.col]);
+      c.data[i * c.row + j * c.col] = static_cast<T>(sum);
+    }
+}
+
+namespace {
+
 Size parts_of(Size size, Size step) { return (size + step - 1) / step; }
 Size round_up(Size size, Size step) { return parts_of(size, step) * step; }
 
@@ -289,9 +304,8 @@ void half_gemm(const GemmTiles<float>& tiles, Size m, Size n, Size k, Matrix<con
 // --- integers ---
 
 constexpr Size kRows = 4, kCols = 8;     // the tile that stays in registers
-constexpr Size kColBlock = 256;          // columns of b packed at a time: with kGemmBlock rows they fit the second-level cache
+constexpr Size kColBlock = 256, kGemmBlock = 256;  // columns and rows of b packed at a time: they fit the second-level cache
 constexpr Size kTiny = 512;              // products below which packing costs more than it saves
-constexpr Size kGemmBlock = 256;
 
 // out[panel][p][0..W): `count` lines of k elements in panels of W lines; the last panel is filled up with zeros.
 template <Size W, class T>
@@ -354,17 +368,6 @@ void integer_gemm(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, 
 }
 
 }  // namespace
-
-template <class T>
-void gemm_reference(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-  for (Size i = 0; i < m; ++i)
-    for (Size j = 0; j < n; ++j) {
-      Sum<T> sum = 0;
-      for (Size p = 0; p < k; ++p)
-        sum += static_cast<Sum<T>>(a.data[i * a.row + p * a.col]) * static_cast<Sum<T>>(b.data[p * b.row + j * b.col]);
-      c.data[i * c.row + j * c.col] = static_cast<T>(sum);
-    }
-}
 
 template <class T>
 void gemm(Isa isa, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done) {
