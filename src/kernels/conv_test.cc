@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/hard_numbers.h"
+#include "tests/suite_rows.h"
 #include <weft/runtime.h>
 
 namespace weft::kernels {
@@ -89,16 +92,43 @@ std::pair<std::vector<T>, std::vector<T>> random_inputs(Pass pass, const ConvSha
   return {std::move(first), random_values<T>(pass == kBackwardFilter ? y_size(s) : s.filter_size(), random)};
 }
 
-// Every sum may be off by the roundings of its additions, relative to the sum of what was added without signs.
+// Products in one sum, if none of them lies outside.
+std::int64_t terms_of(Pass pass, const ConvShape& s) {
+  if (pass == kBackwardFilter) return y_size(s) / s.out_channels;
+  return s.taps() * (pass == kForward ? s.in_channels : s.out_channels) / s.groups;
+}
+
+// Terms that differ by dozens of magnitudes, or nearly cancel, or both.
+enum Hard { kPlain, kScaled, kPaired, kScaledAndPaired };
+
 template <class T>
-void check(const ConvShape& s, std::mt19937& random) {
-  SCOPED_TRACE(text_of(s));
+std::pair<std::vector<T>, std::vector<T>> hard_inputs(Hard hard, Pass pass, const ConvShape& s, std::mt19937& random) {
+  auto [a, b] = random_inputs<T>(pass, s, random);
+  const auto size_a = static_cast<std::int64_t>(a.size()), size_b = static_cast<std::int64_t>(b.size());
+  if (hard == kScaled || hard == kScaledAndPaired) a = test::scaled_numbers<T>(size_a, random), b = test::scaled_numbers<T>(size_b, random);
+  if (hard == kPaired || hard == kScaledAndPaired) {
+    const std::int64_t in = s.in_channels / s.groups, out = s.out_channels / s.groups;
+    const std::int64_t summed = pass == kForward ? in : pass == kBackwardInput ? out : s.batch;
+    const std::int64_t inner_a = pass == kBackwardFilter ? size_a / s.batch : 1;
+    const std::int64_t inner_b = pass == kForward ? s.out_channels : pass == kBackwardInput ? 1 : size_b / s.batch;
+    test::pair_up(a, size_a / (summed * inner_a), summed, inner_a, -1, random);
+    test::pair_up(b, size_b / (summed * inner_b), summed, inner_b, 1, random);
+  }
+  return {std::move(a), std::move(b)};
+}
+
+// Every sum may be off by the roundings of its additions, relative to the sum of what was added without signs. Those of random numbers
+// cancel in part, so that less is allowed there.
+template <class T>
+void check(const ConvShape& s, std::mt19937& random, Hard hard = kPlain) {
+  SCOPED_TRACE(text_of(s) + ", numbers of kind " + std::to_string(hard));
   for (const Pass pass : {kForward, kBackwardInput, kBackwardFilter}) {
-    const auto [a, b] = random_inputs<T>(pass, s, random);
+    const auto [a, b] = hard_inputs<T>(hard, pass, s, random);
     const std::vector<double> right = reference(pass, s, widened(a), widened(b));
     const std::vector<double> sizes = reference(pass, s, widened(a, true), widened(b, true));
-    const std::int64_t terms = pass == kBackwardFilter ? y_size(s) / s.out_channels : s.filter_size() / s.groups;
-    const double bound = std::numeric_limits<T>::epsilon() * (4 + std::sqrt(static_cast<double>(terms)));
+    const auto terms = static_cast<double>(terms_of(pass, s));
+    const double roundings = hard == kPlain ? 4 + std::sqrt(terms) : terms;
+    const double bound = std::numeric_limits<T>::epsilon() * roundings;
     for (const Isa set : isas()) {
       SCOPED_TRACE(std::string(name_of(set)) + ", pass " + std::to_string(pass) + (sizeof(T) == 4 ? ", f32" : ", f64"));
       const std::vector<T> result = fast(pass, s, a, b, set);
@@ -141,10 +171,22 @@ ConvShape random_shape(std::mt19937& random, int trial) {
 
 TEST(ConvKernels, AgreeWithTheReferenceOnRandomShapes) {
   std::mt19937 random(1);
-  for (int trial = 0; trial < 240; ++trial) {
+  for (int trial = 0; trial < (test::small_scale() ? 120 : 1000); ++trial) {
     const ConvShape s = random_shape(random, trial);
     if (trial % 3 == 0) check<double>(s, random);
     else check<float>(s, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(ConvKernels, IllConditionedSumsLieWithinTheBound) {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < (test::small_scale() ? 20 : 100); ++trial) {
+    const ConvShape s = random_shape(random, trial);
+    const bool can_be_scaled = std::max({terms_of(kForward, s), terms_of(kBackwardInput, s), terms_of(kBackwardFilter, s)}) <= 300;
+    const Hard hard = can_be_scaled ? Hard(1 + trial % 3) : kPaired;
+    check<float>(s, random, hard);
+    check<double>(s, random, hard);
     if (HasFatalFailure()) return;
   }
 }

@@ -5,8 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <vector>
 
+#include "tests/hard_numbers.h"
+#include "tests/suite_rows.h"
 #include <weft/dtype.h>
 #include <weft/runtime.h>
 
@@ -53,11 +56,11 @@ Matrix<T> laid_out(Layout layout, T* data, Size rows, Size cols) {
 }
 Size room_for(Size rows, Size cols) { return (rows + 1) * (2 * cols + 5) + rows; }
 
+// Within the stated bound of the exact product.
 template <class T>
-void check(Isa isa, Size m, Size n, Size k, Layout la, Layout lb, Layout lc) {
+void check(Isa isa, Size m, Size n, Size k, Layout la, Layout lb, Layout lc, const std::vector<T>& a, const std::vector<T>& b) {
   SCOPED_TRACE(std::string(name_of(isa)) + " " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", layouts " +
                std::to_string(la) + " " + std::to_string(lb) + " " + std::to_string(lc));
-  const std::vector<T> a = noise<T>(room_for(m, k), 1), b = noise<T>(room_for(k, n), 2);
   std::vector<T> fast(static_cast<std::size_t>(room_for(m, n)), T(7)), slow(fast);
   const Matrix<const T> x = laid_out(la, a.data(), m, k), y = laid_out(lb, b.data(), k, n);
   const Matrix<T> c = laid_out(lc, fast.data(), m, n), d = laid_out(lc, slow.data(), m, n);
@@ -83,6 +86,10 @@ void check(Isa isa, Size m, Size n, Size k, Layout la, Layout lb, Layout lc) {
       }
     ASSERT_EQ(fast, slow);  // nothing else was written
   }
+}
+template <class T>
+void check(Isa isa, Size m, Size n, Size k, Layout la, Layout lb, Layout lc) {
+  check<T>(isa, m, n, k, la, lb, lc, noise<T>(room_for(m, k), 1), noise<T>(room_for(k, n), 2));
 }
 
 template <class T>
@@ -127,6 +134,37 @@ TEST(Gemm, LargerProductsLieWithinTheBound) {
           if (la == kByRows) check<double>(isa, m, n, k, la, lb, kByRows);
           if (HasFatalFailure()) return;
         }
+}
+
+// A thousand products of random sizes, then a hundred whose terms differ by dozens of magnitudes or nearly cancel.
+template <class T>
+void check_random(std::mt19937& random, int rounds) {
+  for (int round = 0; round < rounds + rounds / 10; ++round) {
+    const auto up_to = [&](Size most) { return 1 + static_cast<Size>(random() % static_cast<std::uint64_t>(most)); };
+    const bool large = round % 32 == 0;
+    const Size m = up_to(large ? 90 : 24), n = up_to(large ? 150 : 40), k = up_to(large ? 300 : 60);
+    const bool hard = round >= rounds;
+    const auto layout = [&] { return kLayouts[random() % (hard ? 2 : std::size(kLayouts))]; };
+    const Layout la = layout(), lb = layout(), lc = kLayouts[random() % 4];
+    std::vector<T> a, b;
+    if (!hard || round % 2 == 0) {
+      a = noise<T>(room_for(m, k), random()), b = noise<T>(room_for(k, n), random());
+    } else {
+      a = test::scaled_numbers<T>(room_for(m, k), random), b = test::scaled_numbers<T>(room_for(k, n), random);
+    }
+    if (hard && round % 4 < 2) {
+      la == kByRows ? test::pair_up(a, m, k, 1, -1, random) : test::pair_up(a, 1, k, m, -1, random);
+      lb == kByRows ? test::pair_up(b, 1, k, n, 1, random) : test::pair_up(b, n, k, 1, 1, random);
+    }
+    for (const Isa isa : isas()) check<T>(isa, m, n, k, la, lb, lc, a, b);
+    if (testing::Test::HasFatalFailure()) FAIL() << "round " << round;
+  }
+}
+
+TEST(Gemm, RandomAndIllConditionedProductsLieWithinTheBound) {
+  std::mt19937 random(1);
+  check_random<float>(random, test::small_scale() ? 100 : 1000);
+  check_random<double>(random, test::small_scale() ? 100 : 1000);
 }
 
 // Runs f with each number of threads and leaves the number as it was.

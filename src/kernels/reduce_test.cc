@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/hard_numbers.h"
+#include "tests/suite_rows.h"
 #include <weft/runtime.h>
 
 namespace weft::kernels {
@@ -165,10 +167,44 @@ void check_floats(const Case& c, std::mt19937& random) {
 
 TEST(Reduce, FloatsOfAnyShape) {
   std::mt19937 random(1);
-  for (int round = 0; round < 200; ++round) {
-    const Case c = random_case(random, 6000);
+  for (int round = 0; round < (test::small_scale() ? 100 : 1000); ++round) {
+    const Case c = random_case(random, round % 5 == 0 ? 6000 : 1000);
     check_floats<float>(c, random);
     check_floats<double>(c, random);
+    if (HasFatalFailure()) FAIL() << "round " << round;
+  }
+}
+
+// Terms that differ by dozens of magnitudes, or nearly cancel, or both.
+template <class T>
+void check_hard_floats(const Case& c, int round, std::mt19937& random) {
+  using L = long double;
+  const std::int64_t total = product(c.sizes);
+  auto x = round % 3 == 0 ? random_elements<T>(static_cast<std::size_t>(total), random) : test::scaled_numbers<T>(total, random);
+  std::int64_t outer = 1;
+  for (std::size_t axis = 0; axis < c.sizes.size(); outer *= c.sizes[axis++])
+    if (c.folded[axis] && round % 3 != 1 && total != 0) {
+      test::pair_up(x, outer, c.sizes[axis], total / (outer * c.sizes[axis]), -1, random);
+      break;
+    }
+  const L count = static_cast<L>(plan_of(c.sizes, c.folded).count);
+  const auto sums = plainly(c, x, L(0), [](L& s, T e, std::size_t) { s += e; });
+  auto sizes = plainly(c, x, L(0), [](L& s, T e, std::size_t) { s += std::abs(e); }), means = sums, norms = sums;
+  expect_near(folded<T>(Fold::kSum, c, x), sums, sizes, 1);
+  if (count == 0) return;
+  for (std::size_t i = 0; i < sums.size(); ++i) means[i] /= count, sizes[i] /= count;
+  expect_near(folded<T>(Fold::kMean, c, x), means, sizes, 1);
+  norms = plainly(c, x, L(0), [](L& s, T e, std::size_t) { s += static_cast<L>(e) * e; });
+  for (L& norm : norms) norm = std::sqrt(norm);
+  expect_near(folded<T>(Fold::kEuclideanNorm, c, x), norms, norms, 2);
+}
+
+TEST(Reduce, IllConditionedSumsLieWithinTheBound) {
+  std::mt19937 random(8);
+  for (int round = 0; round < (test::small_scale() ? 20 : 100); ++round) {
+    const Case c = random_case(random, 6000);
+    check_hard_floats<float>(c, round, random);
+    check_hard_floats<double>(c, round, random);
     if (HasFatalFailure()) FAIL() << "round " << round;
   }
 }
