@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-/// Of both signs, with magnitudes from 1e-18 to 1e18, all equally likely. Products of two are no denormals, and 300 of them can be added in f32.
+/// Of both signs, with magnitudes from 1e-18 to 1e18, all equally likely. Products of two are no denormals; f32 holds the sum of 300.
 template <class T>
 std::vector<T> scaled_numbers(std::int64_t count, std::mt19937& random) {
   std::uniform_real_distribution<double> exponent(-18, 18);
