@@ -12,6 +12,7 @@ namespace {
 
 thread_local std::int64_t countdown = -1;  // -1: nothing fails
 thread_local bool has_failed = false;
+thread_local std::int64_t blocks_made = 0, tensors_made = 0;
 std::atomic<std::int64_t> live{0};
 
 bool fails() {
@@ -24,6 +25,7 @@ bool fails() {
 
 // Replaces the library's operators for the whole program: all forms that end in this delete.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++blocks_made;
   void* const block = fails() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
   if (block != nullptr) live.fetch_add(1, std::memory_order_relaxed);
   return block;
@@ -43,7 +45,10 @@ void operator delete(void* block, std::size_t) noexcept { operator delete(block)
 // The linker sends the library's calls of aligned_alloc here (cmake/tests.cmake).
 extern "C" {
 void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
-void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) { return fails() ? nullptr : __real_aligned_alloc(alignment, bytes); }
+void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  ++tensors_made;
+  return fails() ? nullptr : __real_aligned_alloc(alignment, bytes);
+}
 }
 
 namespace weft::test {
@@ -51,6 +56,13 @@ namespace weft::test {
 FailingMemory::FailingMemory(std::int64_t nth) { countdown = nth, has_failed = false; }
 FailingMemory::~FailingMemory() { countdown = -1; }
 bool FailingMemory::failed() const { return has_failed; }
+
+CountedMemory::CountedMemory(bool cold) {
+  if (cold) trim_memory();
+  blocks_made = tensors_made = 0;
+}
+std::int64_t CountedMemory::blocks() const { return blocks_made; }
+std::int64_t CountedMemory::tensors() const { return tensors_made; }
 
 std::int64_t live_blocks() { return live.load(); }
 

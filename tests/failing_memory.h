@@ -1,4 +1,4 @@
-// Allocations that fail on request.
+// Allocations that fail on request, or are counted.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,17 @@ class FailingMemory {
   FailingMemory(const FailingMemory&) = delete;
   FailingMemory& operator=(const FailingMemory&) = delete;
   bool failed() const;  ///< there were that many
+};
+
+/// While it lives, counts what this thread gets from the system. The library keeps memory of tensors that are gone; if `cold`, that goes back
+/// first, so that all memory for tensors counts, and what kernels need for a while. The thread's Nodes stay. REQUIRES: no other one lives.
+class CountedMemory {
+ public:
+  explicit CountedMemory(bool cold);
+  CountedMemory(const CountedMemory&) = delete;
+  CountedMemory& operator=(const CountedMemory&) = delete;
+  std::int64_t blocks() const;   ///< of operator new
+  std::int64_t tensors() const;  ///< blocks for elements of tensors, and for kernels
 };
 
 /// What became of a change during which allocation number `nth` failed.
