@@ -180,6 +180,54 @@ TEST(Apply, RealAttributesOfTilesHaveTheTypeOfTheLanes) {
   }
 }
 
+// --- the memory of temporaries ---
+
+// Sizes that lie in the Node, in a small and in a large Buffer; f16 goes another way than f32.
+const Shape kPlaces[] = {{2}, {100}, {3, 50000}};
+
+const void* memory_of(const Tensor& x) { return x.node()->data; }
+
+TEST(Eager, ADyingTemporaryGivesItsMemoryToTheResult) {
+  for (const DType dtype : {f32, f16, i32})
+    for (const Shape& shape : kPlaces) {
+      const Tensor other = fill(shape, Tensor(3, dtype)), row = fill({shape[shape.rank() - 1]}, Tensor(3, dtype));
+      Tensor x = fill(shape, Tensor(5, dtype));
+      const void* const place = memory_of(x);
+      x = std::move(x) + other;
+      EXPECT_EQ(memory_of(x), place) << name_of(dtype) << shape.str();
+      x = other * std::move(x);
+      EXPECT_EQ(memory_of(x), place) << "the second input, " << name_of(dtype) << shape.str();
+      x = -(std::move(x) - row);  // a row may be broadcast
+      EXPECT_EQ(memory_of(x), place) << "of two calls, " << name_of(dtype) << shape.str();
+      EXPECT_EQ(cast(x, f64).to_vector<double>(), std::vector<double>(static_cast<std::size_t>(shape.num_elements()), -21));
+    }
+}
+
+TEST(Eager, WhatSomebodyElseCanSeeIsNotWrittenUpon) {
+  for (const DType dtype : {f32, f16, i32})
+    for (const Shape& shape : kPlaces) {
+      const Tensor other = fill(shape, Tensor(3, dtype));
+      const auto expect_kept = [&](const Tensor& held, const Tensor& result, const char* by) {
+        EXPECT_NE(memory_of(result), memory_of(held)) << by << ", " << name_of(dtype) << shape.str();
+        EXPECT_EQ(cast(held, f64).to_vector<double>(), std::vector<double>(static_cast<std::size_t>(shape.num_elements()), 5)) << by;
+      };
+      Tensor x = fill(shape, Tensor(5, dtype));
+      const Tensor held = x;
+      expect_kept(held, std::move(x) + other, "a second handle");
+      Tensor y = fill(shape, Tensor(5, dtype));
+      const Tensor view = reshape(y, {shape.num_elements()});  // another Node, the same Buffer
+      expect_kept(view, std::move(y) * other, "a view");
+      expect_kept(held, held - other, "a handle that lives on");
+    }
+  Tensor large = fill({50, 40}, 1.f), row = fill({40}, 1.f), f = fill({50, 40}, 1.f);
+  const void* const row_place = memory_of(row);
+  EXPECT_NE(memory_of(std::move(row) + large), row_place);  // it is too small
+  const void* const place = memory_of(f);
+  const Tensor truths = greater(std::move(f), large);  // of another dtype
+  EXPECT_NE(memory_of(truths), place);
+  EXPECT_EQ(truths.dtype(), bool_);
+}
+
 TEST(Table, RowsAreWellFormed) {
   std::vector<std::string> names;
   for (const Family& family : families())
