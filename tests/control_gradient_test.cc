@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/tracer.h"
+#include "state/derive.h"
+#include "tests/counted_row.h"
 #include "tests/support.h"
 #include <weft/weft.h>
 
@@ -107,6 +110,54 @@ TEST(ControlGradient, OfACallIsDerivedOnce) {
     w.assign_add(0.25f);
   }
   EXPECT_EQ(runs, 1);
+
+  Function g = [&](Tensor x) { return sum(counted_square(x * w)); };
+  counted_gradients = 0;
+  for (int i = 0; i < 3; ++i) {
+    GradientTape tape;
+    const Tensor y = g(kRow);
+    EXPECT_EQ(number(tape.gradient(y, w)), 2 * number(w) * 30);
+    w.assign_add(0.25f);
+    EXPECT_EQ(counted_gradients, 1) << "call " << i;
+  }
+}
+
+// Every choice of inputs has a way of its own; the eight that were asked for last stay.
+TEST(ControlGradient, OfManyKindsIsKeptForTheLastOnes) {
+  const auto program = [](const std::vector<Tensor>& x) { return sum(x[0] * x[1] + sin(x[2]) * x[3]); };
+  Graph graph;
+  {
+    Tracer tracer(graph);
+    std::vector<Tensor> symbols;
+    for (int i = 0; i < 4; ++i) symbols.push_back(tracer.input({f32, {kUnknown}}, {}));
+    const Interpreter::Scope scope(&tracer);
+    graph.outputs.push_back(tracer.value_of(program(symbols), nullptr, {}));
+  }
+  const Runner body(std::move(graph));
+  const auto wanted = [](unsigned kind) { return std::vector<bool>{(kind & 1) != 0, (kind & 2) != 0, (kind & 4) != 0, (kind & 8) != 0}; };
+  std::vector<std::weak_ptr<const Derived>> ways(16);
+  for (unsigned kind = 1; kind < 16; ++kind) {
+    ways[kind] = derived(body, wanted(kind), 1);
+    EXPECT_EQ(derived(body, wanted(kind), 1), ways[kind].lock()) << "it is derived anew";
+    EXPECT_EQ(derived(body, wanted(1), 1), ways[1].lock()) << "what is used stays, " << kind;
+  }
+  for (unsigned kind = 1; kind < 16; ++kind) EXPECT_EQ(ways[kind].expired(), kind != 1 && kind < 9) << kind;
+
+  Function f = [&](Tensor a, Tensor b, Tensor c, Tensor d) { return program({a, b, c, d}); };
+  const std::vector<Tensor> xs{kRow, kRow + 1.f, kRow * 2.f, kRow - 3.f};
+  for (unsigned kind = 1; kind < 48; kind += kind % 16 == 15 ? 2 : 1) {
+    const auto slopes = [&](const auto& run) {
+      GradientTape tape;
+      std::vector<Tensor> sources;
+      for (std::size_t i = 0; i < 4; ++i)
+        if (wanted(kind)[i]) sources.push_back(xs[i]), tape.watch(xs[i]);
+      const Tensor y = run();
+      std::vector<std::vector<float>> all;
+      for (const Tensor& slope : tape.gradient(y, sources)) all.push_back(floats(slope));
+      return all;
+    };
+    EXPECT_EQ(slopes([&] { return f(xs[0], xs[1], xs[2], xs[3]); }), slopes([&] { return program(xs); })) << kind;
+  }
 }
 
 TEST(ControlGradient, CountsReadsBehindWritesOfTheSamePart) {

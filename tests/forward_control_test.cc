@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/counted_row.h"
 #include "tests/support.h"
 #include <weft/weft.h>
 
@@ -176,6 +177,16 @@ TEST(ForwardControl, ACallIsDerivedOnceAndRunsAsAPlan) {
     EXPECT_FALSE(forward.jvp(n, {.unconnected = Unconnected::kNone}).defined());
   }
   EXPECT_EQ(runs, 1);
+
+  Function g = [](Tensor x) { return counted_square(x); };
+  int derived = 0;
+  for (int i = 0; i < 3; ++i) {
+    ForwardAccumulator forward{kRow, kDirection};
+    EXPECT_EQ(floats(forward.jvp(g(kRow))), floats(kRow * 2.f * kDirection));
+    if (i == 0) derived = std::exchange(counted_gradients, 0);
+  }
+  EXPECT_GT(derived, 0);
+  EXPECT_EQ(counted_gradients, 0) << "it is derived anew";
 }
 
 TEST(ForwardControl, GoesThroughGradientsThatABodyGives) {

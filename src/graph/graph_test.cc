@@ -148,6 +148,27 @@ TEST(Plan, EmptyAndScalarShapes) {
   EXPECT_EQ(floats(runner.run(some)[0]), (std::vector<float>{2, 2, 2}));
 }
 
+// Sizes that were not there before make a plan; the sixteen that were used last stay.
+TEST(Plan, OfManySizesIsKeptForTheLastOnes) {
+  const Runner runner(graph_of({{f32, {kUnknown}}}, [](Values& x) { return Values{exp(x[0] * 0.f) + x[0], sum(x[0])}; }));
+  constexpr std::int64_t kKinds = 40;
+  std::vector<std::weak_ptr<const Plan>> plans(kKinds + 1);
+  const auto plan_of = [&](std::int64_t size) { return runner.plan_for(std::vector<Spec>{{f32, {size}}}); };
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t size = 1; size <= kKinds; ++size) {
+      std::vector<Tensor> x{fill({size}, 2.f)};
+      const Tensors y = runner.run(x);
+      EXPECT_EQ(floats(y[0]), std::vector<float>(static_cast<std::size_t>(size), 3.f));
+      EXPECT_EQ(number(y[1]), static_cast<float>(2 * size));
+      plans[static_cast<std::size_t>(size)] = plan_of(size);
+      EXPECT_EQ(plan_of(1), plans[1].lock()) << "what is used stays";
+      std::int64_t kept = 0;
+      for (const auto& plan : plans) kept += !plan.expired();
+      EXPECT_EQ(kept, round == 0 ? std::min<std::int64_t>(size, 16) : 16) << size;
+    }
+  for (std::int64_t size = 2; size <= kKinds; ++size) EXPECT_EQ(plans[static_cast<std::size_t>(size)].expired(), size <= kKinds - 15) << size;
+}
+
 TEST(Plan, AnErrorHasTheLineThatWasTraced) {
   const Runner runner(graph_of({{i32, {2}}, {i32, {2}}}, [](Values& x) { return Values{floordiv(x[0], x[1])}; }));
   std::vector<Tensor> inputs{Tensor({1, 2}), Tensor({1, 0})};

@@ -90,9 +90,10 @@ std::shared_ptr<const Plan> Runner::plan_for(std::span<const Spec> inputs) const
 
 std::shared_ptr<const Derived> Runner::find_derived(const std::vector<bool>& wanted) const {
   const std::lock_guard guard(mutex_);
-  for (const auto& [inputs, known] : derived_)
-    if (inputs == wanted) return known;
-  return nullptr;
+  const auto found = std::find_if(derived_.begin(), derived_.end(), [&](const auto& known) { return known.first == wanted; });
+  if (found == derived_.end()) return nullptr;
+  std::rotate(found, found + 1, derived_.end());
+  return derived_.back().second;
 }
 
 void Runner::keep_derived(const std::vector<bool>& wanted, std::shared_ptr<const Derived> made) const {

@@ -61,7 +61,7 @@ class Runner {
   bool fixed_;  // all sizes are known, so one plan serves all calls
   mutable std::mutex mutex_;
   mutable std::vector<Planned> plans_;  // the last one was used last
-  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Derived>>> derived_;
+  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Derived>>> derived_;  // as plans_
   mutable std::atomic<int> to_time_{0};  // calls
   mutable std::atomic<const Plan*> only_{nullptr};  // of a fixed graph, once it is there
   std::vector<bool> last_use_;  // for each input of each node, in order: nothing later needs the value
