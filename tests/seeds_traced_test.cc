@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/suite_rows.h"
 #include "tests/support.h"
 #include <weft/weft.h>
 
@@ -142,7 +143,8 @@ TEST(SeedStress, ReadsInOneCallSeeOneStep) {
     });
   const Tensor one = fill({kSize}, 1.f);
   int steps = 0;
-  while (steps < 300 || reads < 300) step(one), ++steps;
+  const int wanted = test::small_scale() ? 300 : 10'000;
+  while (steps < 300 || reads < wanted) step(one), ++steps;
   done = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(wrong, 0) << "of " << reads << " reads";
