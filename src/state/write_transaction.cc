@@ -27,6 +27,7 @@ WriteTransaction::WriteTransaction(std::span<const SlotRef> writes, std::span<co
   if (t == nullptr) {
     t = &own_;
     std::vector<Slot*> turns;
+    turns.reserve(slots_.size());
     for (const SlotRef& slot : slots_) {
       turns.push_back(slot.get());
       own_.entry_of(slot).learned_write = true;
