@@ -218,9 +218,10 @@ def sizes(rows, peers):
 
 def compiling(rows):
     built = [row for row in rows if row.get("ours_seconds") and row["case"].startswith("compiling library")]
-    note = f" The clean build is of {built[0].get('date', 'an unknown day')}, without ccache; its memory is that of the largest process."
+    note = "".join(f" The clean build is of {row.get('date', 'an unknown day')}, without ccache; its memory is that of the largest process."
+                   for row in built[:1])
     return beside("Compiling", "Seconds of processor time of `g++ -std=c++20 -O2 -c`, in brackets ours / theirs, and the most memory it held."
-                  + (note if built else ""),
+                  + note,
                   [row for row in rows if row.get("ours_seconds")],
                   lambda entry: f"{entry['seconds']:.3g} s{compared(entry)}, {megabytes(entry['bytes'])}")
 

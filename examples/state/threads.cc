@@ -43,4 +43,5 @@ trace 0: first call; 2 ops in 2 steps, 0 bytes of working memory, 4000 calls, tr
   pass share_equal: 2 -> 2 ops in ... us
   pass drop_dead: 2 -> 2 ops in ... us
   pass fuse: 2 -> 2 ops in ... us
+  pass overlap: 2 -> 2 ops in ... us
 */

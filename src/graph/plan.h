@@ -133,6 +133,11 @@ class Plan {
   void place(std::uint32_t n, std::uint32_t step, std::vector<bool>& read_outside);
   void number_steps();
   double nanoseconds(const Step& step) const;
+  struct Turn {
+    std::uint32_t first, last;  // numbers of steps, from 1
+  };
+  std::vector<Turn> turns_of_steps() const;  // for each number of a step, those beside it
+  double bytes_alive() const;
   void order_steps();
   void find_places();
   void find_outputs();

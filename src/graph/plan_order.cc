@@ -17,6 +17,7 @@ constexpr double kLargestShare = 0.7;          // of the time of a turn, for its
 constexpr std::uint32_t kMostBeside = 64;
 constexpr std::uint32_t kWindow = 256;         // a step moves forward past so many others at most: what it makes has to lie somewhere meanwhile
 constexpr std::int64_t kGuess = 256;           // for a size that values decide
+constexpr double kMoreAlive = 1.25;            // times the memory of the plan as written: more than that and it stays so
 constexpr double kBytes = 8, kProducts = 50;   // that one thread moves, and adds up, in a nanosecond
 
 double elements(const Spec& spec) {
@@ -53,6 +54,32 @@ double Plan::nanoseconds(const Step& step) const {
       total += std::sqrt(elements(spec(node.inputs[0])) * elements(spec(node.inputs[1])) * elements(spec(node.first))) / kProducts;
   }
   return total;
+}
+
+std::vector<Plan::Turn> Plan::turns_of_steps() const {
+  std::vector<Turn> turns(1);
+  while (turns.size() <= steps_.size()) {
+    const auto first = static_cast<std::uint32_t>(turns.size());
+    turns.insert(turns.end(), steps_[first - 1].beside, {first, first + steps_[first - 1].beside - 1});
+  }
+  return turns;
+}
+
+// The most that is alive at a time of what steps make and does not leave, as far as its size is known.
+double Plan::bytes_alive() const {
+  std::vector<bool> leaves(values_.size());
+  for (const ValueId id : graph_.outputs) leaves[values_[id].root] = true;
+  std::vector<double> change(steps_.size() + 2);
+  const std::vector<Turn> turns = turns_of_steps();
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const Value& value = values_[v];
+    if (value.made == 0 || value.root != v || leaves[v] || !value.spec.shape.known()) continue;
+    change[turns[value.made].first] += bytes(value.spec);
+    change[turns[value.last].last + 1] -= bytes(value.spec);
+  }
+  double alive = 0, most = 0;
+  for (const double by : change) most = std::max(most, alive += by);
+  return most;
 }
 
 // As they are written, as far as that goes; but steps that take no time come as soon as they can, so that more of the others are ready together.
@@ -122,14 +149,15 @@ void Plan::order_steps() {
     for (const std::uint32_t s : turn) run(s);
   }
   if (!any) return;
-  std::vector<Step> ordered;
-  ordered.reserve(steps_.size());
+  const double before = bytes_alive();
+  std::vector<Step> written = steps_;
   for (std::size_t i = 0; i < count; ++i) {
-    ordered.push_back(std::move(steps_[order[i]]));
-    ordered.back().beside = beside[i];
+    steps_[i] = written[order[i]];
+    steps_[i].beside = beside[i];
   }
-  std::move(steps_.begin() + static_cast<std::ptrdiff_t>(count), steps_.end(), std::back_inserter(ordered));
-  steps_ = std::move(ordered);
+  number_steps();
+  if (bytes_alive() <= kMoreAlive * before) return;
+  steps_ = std::move(written);
   number_steps();
 }
 

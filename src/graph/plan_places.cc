@@ -125,12 +125,7 @@ std::size_t most_alive(const std::vector<Stay>& stays, std::size_t steps) {
 void Plan::lay_out() {
   std::vector<Stay> stays;
   std::vector<ValueId> of;
-  std::vector<std::uint32_t> begins(steps_.size() + 1), ends(steps_.size() + 1);  // of each step: the first and the last that run beside it
-  for (std::uint32_t s = 1; s <= steps_.size();) {
-    const std::uint32_t beside = steps_[s - 1].beside;
-    for (std::uint32_t i = 0; i < beside; ++i) begins[s + i] = s, ends[s + i] = s + beside - 1;
-    s += beside;
-  }
+  const std::vector<Turn> turns = turns_of_steps();
   for (std::size_t s = 1; s <= steps_.size(); ++s)
     for (const std::uint32_t n : steps_[s - 1].nodes)
       for (ValueId id = graph_.nodes[n].first; id < graph_.nodes[n].first + graph_.nodes[n].count; ++id) {
@@ -139,7 +134,7 @@ void Plan::lay_out() {
         if (ways_[n] == Way::kPointwise && value.place == Place::kNone && value.root == id && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
         if (value.place != Place::kArena) continue;
         const auto end = value.last - (planted(Bug::kReusesTooEarly) && value.spec.dtype == f32);
-        stays.push_back({room_for(value.spec), 0, begins[s], std::max(ends[end], ends[s])});
+        stays.push_back({room_for(value.spec), 0, turns[s].first, std::max(turns[end].last, turns[s].last)});
         of.push_back(id);
       }
   most_alive_ = most_alive(stays, steps_.size());

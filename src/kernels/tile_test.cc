@@ -197,11 +197,17 @@ TEST(Tile, LargeOutputsAreComplete) {
     std::fill_n(aligned, n, 0.f);
     run_tile(plus, inputs, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
-    // Lanes as they lie, and others.
+    // By the other form: of lanes as they lie, of others, and of the last step of several.
     const TileInput twice[] = {inputs[0], inputs[0]};
-    run_tile(unused, twice, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1, plus);
+    const TileOutput busy{.data = aligned, .element_size = 4, .half = Half::kNo, .slot = 3, .busy = true};
+    run_tile(unused, twice, 2, busy, &size, 1, plus);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + a[k]) << k;
-    run_tile(plus, inputs, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1, unused);
+    run_tile(unused, inputs, 2, busy, &size, 1, plus);
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
+    const TileStep steps[] = {{plus, 2, {0, 1}, 2, Half::kNo, unused}, {unused, 2, {2, 0}, 3, Half::kNo, plus}};
+    run_tiles(steps, inputs, {&busy, 1}, &size, 1);
+    for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2 + a[k]) << k;
+    run_tile(plus, inputs, 2, busy, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
     run_tile(plus, inputs, 2, {a.data(), 4, Half::kNo}, &size, 1, unused);  // in place
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k]) << k;

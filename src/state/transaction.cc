@@ -364,9 +364,8 @@ bool Transaction::commit(bool validate_reads) {
 
 void Transaction::forget() noexcept {
   give_turns();
-  conflict_ = {};
   undo_.clear();
-  depth_ = 0;
+  conflict_ = {}, depth_ = 0;
   for (Entry& entry : entries_) entry.forget();
 }
 
@@ -382,10 +381,7 @@ void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
   read_ahead(known);
 }
 
-std::size_t Transaction::enter() {
-  ++depth_;
-  return undo_.size();
-}
+std::size_t Transaction::enter() { return ++depth_, undo_.size(); }
 
 void Transaction::leave(std::size_t mark, bool undo) noexcept {
   --depth_;
@@ -394,8 +390,7 @@ void Transaction::leave(std::size_t mark, bool undo) noexcept {
       Undo& last = undo_.back();
       Entry& entry = entries_[last.entry];
       std::swap(entry.pending, last.pending);
-      entry.by = last.by;
-      entry.at = last.at;
+      entry.by = last.by, entry.at = last.at;
       undo_.pop_back();
     }
   if (depth_ == 0) undo_.clear();

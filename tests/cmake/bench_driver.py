@@ -27,6 +27,7 @@ print("hello fake", flush=True)
 for line in sys.stdin:
     verb, *words = line.split()
     if verb == "prepare": print("no thanks" if fault == "declines" else "ok", flush=True)
+    if verb == "forget": print("ok", flush=True)
     if verb == "check": print("1 " + " ".join([value] * 8) + ";", flush=True)
     if verb == "run":
         if fault == "dies": sys.exit("out of luck")
