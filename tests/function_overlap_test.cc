@@ -60,11 +60,12 @@ TEST(Overlap, TheTraceOfACallShowsThemBelowOneAnother) {
   f.profile(20);
   for (int call = 0; call < 20; ++call) f(tables, ids);
   double end = 0;
-  for (const FunctionReport::Step& step : f.explain().traces[0].steps) {
+  const FunctionReport report = f.explain();
+  for (const FunctionReport::Step& step : report.traces[0].steps) {
     EXPECT_GE(step.last_microseconds, 0);
     end = std::max(end, step.last_start + step.last_microseconds);
   }
-  EXPECT_NE(f.explain().chrome_trace().find(format("\"ts\":0.000,\"dur\":{:.3f}", end)), std::string::npos);
+  EXPECT_NE(report.chrome_trace().find(format("\"ts\":0.000,\"dur\":{:.3f}", end)), std::string::npos);
 }
 
 TEST(Overlap, TheErrorIsThatOfTheFirstCallAsWritten) {
