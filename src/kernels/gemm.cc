@@ -1,31 +1,19 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
-#include <concepts>
 #include <memory>
-#include <type_traits>
 
-#include <weft/dtype.h>
 #include <weft/error.h>
 
 #include "base/pool.h"
+#include "kernels/gemm_integers.h"
 #include "kernels/gemm_tiles.h"
+#include "kernels/move.h"
 #include "kernels/scratch.h"
 
 namespace weft::inline v0::kernels {
-namespace {
 
 using Size = std::int64_t;
-
-template <class T>
-constexpr bool kIsHalf = std::same_as<T, float16> || std::same_as<T, bfloat16>;
-
-// Narrow integers would be promoted to int, whose overflow is undefined: they add up in 32 bits and are cut once. 16-bit floats add up in
-// 32 bits and are rounded once.
-template <class T>
-using Sum = std::conditional_t<kIsHalf<T>, float, std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>>;
-
-}  // namespace
 
 template <class T>
 void gemm_reference(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
@@ -40,15 +28,10 @@ void gemm_reference(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b
 
 namespace {
 
-Size parts_of(Size size, Size step) { return (size + step - 1) / step; }
-Size round_up(Size size, Size step) { return parts_of(size, step) * step; }
-
 template <class T>
 Matrix<T> transposed(Matrix<T> x) {
   return {x.data, x.col, x.row};
 }
-
-// --- floats ---
 
 // Products (of numbers) below which one thread is faster than two.
 constexpr Size kSerial = 64 * 64 * 64;
@@ -68,7 +51,7 @@ Size most_depth(const GemmTiles<T>& tiles) {
 }
 
 // `total` lines in `count` pieces of nearly equal size, each but the last a multiple of `unit`.
-struct Pieces {
+struct Shares {
   Size total, unit, count;
   Size start(Size i) const { return std::min(total, parts_of(total, unit) * i / count * unit); }
   Size size(Size i) const { return start(i + 1) - start(i); }
@@ -93,7 +76,7 @@ constexpr Stored stored_as() {
 
 // How rows and columns fall into tasks: pieces that suit the second-level cache, then smaller ones until there are enough of them. A
 // product of few rows reads long runs of b instead, once.
-void split(Pieces& rows, Pieces& cols, Size products) {
+void split(Shares& rows, Shares& cols, Size products) {
   const Size broad = rows.total <= 2 * rows.unit ? 4 : 1;
   rows.count = parts_of(rows.total, 16 * rows.unit);
   cols.count = parts_of(cols.total, 16 * broad * cols.unit);
@@ -144,8 +127,8 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   const bool light = m * n * k <= kLight;
   // Few rows of a cannot hide what a large b costs: it is read in long runs of few rows, which memory likes best.
   const bool streams = std::same_as<T, S> && m <= 2 * tiles.rows && b.col == 1 && n * k >= kStreamed;
-  const Pieces depths{k, 1, parts_of(k, streams ? kStreamedDepth : most_depth(tiles))};
-  Pieces rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
+  const Shares depths{k, 1, parts_of(k, streams ? kStreamedDepth : most_depth(tiles))};
+  Shares rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
   if (!serial) split(rows, cols, m * n * k);
   Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
   if constexpr (std::same_as<T, S>) {
@@ -210,6 +193,28 @@ void blocked_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<c
                           {b.data + j * b.col, b.row, b.col}, c + i * c_row + j, c_row, done);
 }
 
+// A large b whose rows lie across memory would have to be packed for the few rows of a. From the other side, c^T = b^T a^T, it is read as it
+// lies, and a is packed. By measurement: packing an element of b takes as long as some ten products, so no more than kPadding of them may be
+// lost for each where m does not fill the tiles.
+template <class T>
+bool better_turned(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b) {
+  constexpr Size kPadding = 8;
+  return b.row == 1 && a.col == 1 && 4 * m <= n && round_up(m, tiles.cols) - m <= kPadding && m * n * k > kLight;
+}
+template <class T>
+void turned_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, T* c, Size c_row, const BlockDone* done) {
+  const ScratchOf<T> turned(n * m);
+  const auto turn_back = [&](const DoneBlock& block) {
+    const T* const from = static_cast<const T*>(block.data);
+    T* const to = c + (from - turned.get()) % m * c_row + (from - turned.get()) / m;
+    const Size from_strides[] = {1, m}, to_strides[] = {c_row, 1}, sizes[] = {block.cols, block.rows};
+    copy_box(from, from_strides, to, to_strides, sizes, 2, sizeof(T));
+    if (done != nullptr) (*done)({to, block.cols, block.rows, c_row});
+  };
+  const BlockDone by_blocks(turn_back);
+  blocked_product<T, T>(tiles, n, m, k, transposed(b), transposed(a), turned.get(), m, &by_blocks);
+}
+
 template <class T, class S>
 void scatter(Size m, Size n, const T* from, Matrix<S> to) {
   for (Size i = 0; i < m; ++i)
@@ -229,7 +234,7 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
       for (Size p = 0; p < k; ++p) dense->get()[p] = x[p * x_step];
       x = dense->get();
     }
-    const Pieces lines{n, 4, std::clamp<Size>(n * k / kVectorTask, 1, parts_of(n, 4))};
+    const Shares lines{n, 4, std::clamp<Size>(n * k / kVectorTask, 1, parts_of(n, 4))};
     return run(serial, lines.count, [&](Size task) {
       const Size j = lines.start(task);
       tiles.matrix_by_column(lines.size(task), k, b.data + j * b.col, b.col, x, y + j * y_step, y_step);
@@ -237,8 +242,8 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
   }
   // Rows of b are read whole, a few at a time, which memory likes best: tasks are blocks of rows, and have sums of their own.
   constexpr Size kMostCols = 4096;  // whose sums stay in the first-level cache
-  const Pieces lines{n, 64, parts_of(n, kMostCols)};
-  const Pieces depths{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))};
+  const Shares lines{n, 64, parts_of(n, kMostCols)};
+  const Shares depths{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))};
   const ScratchOf<T> sums((depths.count - 1) * n);
   run(serial, depths.count * lines.count, [&](Size task) {
     const Size d = task / lines.count, p = depths.start(d), j = lines.start(task % lines.count);
@@ -288,7 +293,8 @@ bool general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<cons
     vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);
     return false;
   }
-  blocked_product<T, T>(tiles, m, n, k, a, b, c.data, c.row, done);
+  if (better_turned(tiles, m, n, k, a, b)) turned_product(tiles, m, n, k, a, b, c.data, c.row, done);
+  else blocked_product<T, T>(tiles, m, n, k, a, b, c.data, c.row, done);
   return true;
 }
 
@@ -299,72 +305,6 @@ void half_gemm(const GemmTiles<float>& tiles, Size m, Size n, Size k, Matrix<con
   const ScratchOf<float> sums(m * n);
   blocked_product<float, S>(tiles, m, n, k, a, b, sums.get(), n, nullptr);
   scatter(m, n, sums.get(), c);
-}
-
-// --- integers ---
-
-constexpr Size kRows = 4, kCols = 8;     // the tile that stays in registers
-constexpr Size kColBlock = 256, kGemmBlock = 256;  // columns and rows of b packed at a time: they fit the second-level cache
-constexpr Size kTiny = 512;              // products below which packing costs more than it saves
-
-// out[panel][p][0..W): `count` lines of k elements in panels of W lines; the last panel is filled up with zeros.
-template <Size W, class T>
-void pack(const T* from, Size line, Size along, Size count, Size k, Sum<T>* out) {
-  for (Size first = 0; first < count; first += W, out += W * k) {
-    const Size width = std::min(W, count - first);
-    const T* panel = from + first * line;
-    if (width < W) std::fill_n(out, W * k, Sum<T>(0));
-    if (line == 1) {
-      for (Size p = 0; p < k; ++p)
-        for (Size w = 0; w < width; ++w) out[p * W + w] = panel[p * along + w];
-    } else {
-      for (Size w = 0; w < width; ++w)
-        for (Size p = 0; p < k; ++p) out[p * W + w] = panel[w * line + p * along];
-    }
-  }
-}
-
-// A tile of R rows: a is packed [k][R], b is packed [k][kCols].
-template <Size R, class T>
-void tile(Size k, const Sum<T>* a, const Sum<T>* b, Matrix<T> c, Size cols, bool first_block) {
-  Sum<T> sums[R][kCols] = {};
-  for (Size p = 0; p < k; ++p)
-    for (Size r = 0; r < R; ++r)
-      for (Size j = 0; j < kCols; ++j) sums[r][j] += a[p * R + r] * b[p * kCols + j];
-  for (Size r = 0; r < R; ++r)
-    for (Size j = 0; j < cols; ++j) {
-      T& to = c.data[r * c.row + j * c.col];
-      to = static_cast<T>(first_block ? sums[r][j] : to + sums[r][j]);
-    }
-}
-
-template <Size R, class T>
-void row_of_tiles(Size n, Size k, Matrix<const T> a, const Sum<T>* packed_b, Matrix<T> c, bool first_block) {
-  Sum<T> packed_a[R * kGemmBlock];
-  pack<R>(a.data, a.row, a.col, R, k, packed_a);
-  for (Size j = 0; j < n; j += kCols)
-    tile<R>(k, packed_a, packed_b + j * k, Matrix<T>{c.data + j * c.col, c.row, c.col}, std::min(kCols, n - j), first_block);
-}
-
-template <class T>
-void integer_gemm(Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-  if (k == 0 || (m == 1 && n == 1) || m * n <= kTiny / k) return gemm_reference(m, n, k, a, b, c);
-  if (n < kCols && n < m)  // a tile is wider than high: the transposed product wastes less of it
-    return integer_gemm<T>(n, m, k, {b.data, b.col, b.row}, {a.data, a.col, a.row}, {c.data, c.col, c.row});
-  const Size room = std::min(k, kGemmBlock) * round_up(std::min(n, kColBlock), kCols);
-  const auto packed_b = std::make_unique_for_overwrite<Sum<T>[]>(static_cast<std::size_t>(room));
-  for (Size j = 0; j < n; j += kColBlock) {
-    const Size cols = std::min(kColBlock, n - j);
-    for (Size p = 0; p < k; p += kGemmBlock) {
-      const Size depth = std::min(kGemmBlock, k - p);
-      pack<kCols>(b.data + p * b.row + j * b.col, b.col, b.row, cols, depth, packed_b.get());
-      const auto part = [&](Size i) { return Matrix<const T>{a.data + i * a.row + p * a.col, a.row, a.col}; };
-      const auto result = [&](Size i) { return Matrix<T>{c.data + i * c.row + j * c.col, c.row, c.col}; };
-      Size i = 0;
-      for (; i + kRows <= m; i += kRows) row_of_tiles<kRows>(cols, depth, part(i), packed_b.get(), result(i), p == 0);
-      for (; i < m; ++i) row_of_tiles<1>(cols, depth, part(i), packed_b.get(), result(i), p == 0);
-    }
-  }
 }
 
 }  // namespace

@@ -125,7 +125,8 @@ TEST(Gemm, IntegersEqualTheReferenceForOddSizesAndLayouts) {
 
 TEST(Gemm, LargerProductsLieWithinTheBound) {
   const Size cases[][3] = {{65, 130, 259}, {131, 67, 130}, {61, 200, 90}, {200, 18, 300}, {14, 200, 513}, {1, 2100, 260}, {2100, 1, 260},
-                           {50, 330, 300}, {9, 1100, 260}, {3, 1090, 270}};  // b is copied on the way; b is streamed by two strips, by one
+                           {50, 330, 300}, {9, 1100, 260}, {3, 1090, 270},  // b is copied on the way; b is streamed by two strips, by one
+                           {29, 700, 260}, {8, 1040, 520}};  // a b by columns is multiplied from the other side
   for (const auto& [m, n, k] : cases)
     for (const Isa isa : isas())
       for (const Layout la : {kByRows, kByColumns, kGaps})
@@ -192,13 +193,36 @@ void check_threads(Size m, Size n, Size k, Layout la, Layout lb) {
 
 TEST(Gemm, HasTheSameBitsForAnyNumberOfThreads) {
   const Size cases[][3] = {{150, 170, 190}, {257, 263, 515}, {8, 1030, 700},  {900, 16, 400}, {64, 64, 64}, {50, 330, 300},
-                           {1, 3001, 1000}, {3001, 1, 1000}, {1, 7, 300000}};
+                           {1, 3001, 1000}, {3001, 1, 1000}, {1, 7, 300000}, {29, 700, 260}};
   for (const auto& [m, n, k] : cases)
     for (const Layout la : {kByRows, kByColumns})
       for (const Layout lb : {kByRows, kByColumns}) {
         check_threads<float>(m, n, k, la, lb);
         check_threads<double>(m, n, k, la, lb);
       }
+}
+
+// Each element is complete when it is told of, and told of once.
+TEST(Gemm, TellsOfEveryPartOnce) {
+  const Size cases[][3] = {{5, 7, 3}, {1, 900, 300}, {150, 170, 190}, {29, 700, 260}, {8, 1040, 520}};
+  for (const auto& [m, n, k] : cases)
+    for (const Layout lb : {kByRows, kByColumns}) {
+      const std::vector<float> a = noise<float>(m * k, 1), b = noise<float>(k * n, 2);
+      std::vector<float> c(static_cast<std::size_t>(m * n)), seen(c);
+      std::vector<int> times(c.size());
+      const auto note = [&](const kernels::DoneBlock& block) {
+        for (Size i = 0; i < block.rows; ++i)
+          for (Size j = 0; j < block.cols; ++j) {
+            const float* const at = static_cast<const float*>(block.data) + i * block.apart + j;
+            seen[static_cast<std::size_t>(at - c.data())] = *at;
+            ++times[static_cast<std::size_t>(at - c.data())];
+          }
+      };
+      const kernels::BlockDone done(note);
+      kernels::gemm<float>(m, n, k, {a.data(), k, 1}, laid_out(lb, b.data(), k, n), {c.data(), n, 1}, &done);
+      EXPECT_EQ(times, std::vector<int>(c.size(), 1)) << m << " x " << n << " x " << k;
+      EXPECT_EQ(seen, c) << m << " x " << n << " x " << k;
+    }
 }
 
 // Many small products, of which one factor is the same for all, side by side.
