@@ -30,7 +30,7 @@ struct Tile {
     kernels::TileFn fn, past;  // as of one function
   };
   std::span<const Pair> pairs{};
-  kernels::TileFn past = nullptr;  // f32 lanes with stores past the caches, of functions that would keep memory waiting otherwise
+  kernels::TileFn past = nullptr;  // f32 lanes with stores past the caches, of functions that have such a form
   bool fused = false;  // f32 lanes use fused multiply-add where there is one, so their last bits depend on the instruction set
 
   explicit operator bool() const { return arity > 0; }
@@ -53,11 +53,14 @@ using Everything = Types<float, double, std::int8_t, std::int16_t, std::int32_t,
 
 namespace detail {
 
-// The iterations are independent even where the result takes the place of an input.
+// The iterations are independent even where the result takes the place of an input. WEFT_ROLLED besides: g++ would write out a loop over
+// few lanes before it looks for vectors, and then finds none where lanes branch.
 #if defined(__clang__)
 #define WEFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define WEFT_ROLLED
 #else
 #define WEFT_INDEPENDENT _Pragma("GCC ivdep")
+#define WEFT_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 /// What is stored of a lane that was computed as T.
@@ -94,7 +97,7 @@ template <class F, class T, std::size_t... I>
   const auto inputs = std::make_tuple((static_cast<void>(I), static_cast<const Stored<T>*>(in[I]))...);
   R* y = static_cast<R*>(out);
   const auto run = [&](std::size_t begin, std::size_t end) __attribute__((always_inline)) {
-    WEFT_INDEPENDENT
+    WEFT_ROLLED WEFT_INDEPENDENT
     for (std::size_t k = begin; k < end; ++k) y[k] = stored(F{}(T(std::get<I>(inputs)[k])...));
   };
   if constexpr (sizeof...(I) == 1 && HasPlainForm<F, T>) {
@@ -224,6 +227,7 @@ Tile make_tile(Types<T...>) {
   Tile tile{.arity = N, .fused = fused};
   (add_lanes<N, F, T, fused>(tile), ...);
   if constexpr (fused) tile.past = past_form<N, F, kernels::lane::Fused>();
+  else if constexpr (requires { F::kPast; }) tile.past = past_form<N, F, float>();
   return tile;
 }
 

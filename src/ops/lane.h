@@ -45,35 +45,38 @@ T lane_negative(T x) {
   else return lane_sub(T(0), x);
 }
 
-// The functions that ops/pairs.cc joins two by two.
-struct Sum {
+// The functions that ops/pairs.cc joins two by two. They do so little that memory sets their pace: large results go past the caches.
+struct Past {
+  static constexpr bool kPast = true;
+};
+struct Sum : Past {
   template <Lane T>
   T operator()(T a, T b) const { return lane_add(a, b); }
 };
-struct Difference {
+struct Difference : Past {
   template <Lane T>
   T operator()(T a, T b) const { return lane_sub(a, b); }
 };
-struct Product {
+struct Product : Past {
   template <Lane T>
   T operator()(T a, T b) const { return lane_mul(a, b); }
 };
-struct Quotient {
+struct Quotient : Past {
   template <Lane T>
   auto operator()(T a, T b) const {
     using R = std::conditional_t<std::floating_point<T>, T, std::conditional_t<(sizeof(T) < 4), float, double>>;
     return static_cast<R>(a) / static_cast<R>(b);
   }
 };
-struct Negated {
+struct Negated : Past {
   template <Lane T>
   T operator()(T x) const { return lane_negative(x); }
 };
-struct Squared {
+struct Squared : Past {
   template <Lane T>
   T operator()(T x) const { return lane_mul(x, x); }
 };
-struct Rectified {
+struct Rectified : Past {
   template <Lane T>
   T operator()(T x) const { return x < T(0) ? T(0) : x; }
 };
