@@ -130,6 +130,10 @@ TEST(Overlap, UpdatesOfManyVariables) {
     step(eager, ids);
   }
   for (std::size_t i = 0; i < traced.size(); ++i) EXPECT_EQ(bits(traced[i].value()), bits(eager[i].value()));
+  const FunctionReport report = f.explain();
+  const auto& steps = report.traces[0].steps;
+  ASSERT_GE(steps.size(), 8u);
+  for (std::size_t i = 1; i < 8; ++i) EXPECT_EQ(steps[steps.size() - 1 - i].turn, steps.back().turn) << report.str();
 }
 
 // Programs at random, of calls that are short but not too short: as they are written, and in whatever order and company their plans prefer.

@@ -72,6 +72,7 @@ TEST_F(Memory, TheLimitHolds) {
   for (int i = 0; i < 8; ++i) blocks.push_back(allocate_block(1 << 20));
   for (const Block& block : blocks) free_block(block);
   EXPECT_LE(memory_stats().cached, 4 << 20);
+  EXPECT_EQ(memory_stats().cached > 0, kCaches);
   set_memory_cache_limit(0);
   EXPECT_EQ(memory_stats().cached, 0);
   free_block(allocate_block(1000));

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "base/planted.h"
 
@@ -114,6 +116,8 @@ void drop_dead(Graph& graph) {
     if (!runs[n] && !stays[n] && !may_refuse(graph, node)) continue;
     for (ValueId id : node.inputs) (runs[n] ? needed : inferred)[id] = true;
   }
+  const auto unread = [&](const GraphValue& value) { return value.kind == From::kConstant && !needed[static_cast<std::size_t>(&value - graph.values.data())]; };
+  if (std::find(runs.begin(), runs.end(), false) == runs.end() && std::none_of(graph.values.begin(), graph.values.end(), unread)) return;
   Rebuilt rebuilt(graph);
   rebuilt.keep_inputs();
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -125,37 +129,52 @@ void drop_dead(Graph& graph) {
   graph = rebuilt.finish();
 }
 
+// Values are compared by the first of their equals, so one look at the graph as it is finds them all.
 void share_equal(Graph& graph) {
   constexpr std::int64_t kMostBytes = 64;  // of a constant that is compared
-  Rebuilt rebuilt(graph);
-  rebuilt.keep_inputs();
-  std::unordered_map<std::string, ValueId> constants;  // of the old graph
+  std::vector<ValueId> first(graph.values.size());
+  std::iota(first.begin(), first.end(), ValueId{0});
+  bool any = false;
+  std::unordered_map<std::string, ValueId> constants;
   for (ValueId id = 0; id < graph.values.size(); ++id) {
     const GraphValue& value = graph.values[id];
     if (value.kind != From::kConstant || weft::bytes_of(value.spec) > kMostBytes) continue;
     if (graph.constants[value.from].value.node()->count.load(std::memory_order_relaxed) != 1) continue;  // a tape may follow one of them
     const auto [known, fresh] = constants.emplace(bytes_of_constant(graph.constants[value.from].value), id);
-    if (!fresh) rebuilt.is(id, rebuilt[known->second]);
+    first[id] = known->second;
+    any = any || !fresh;
   }
-  std::unordered_map<std::size_t, std::vector<std::uint32_t>> known;  // nodes of the new graph by a hash of what they call
-  for (const GraphNode& node : graph.nodes) {
-    const SmallVector<ValueId, 4> inputs = rebuilt.inputs_of(node);
-    std::size_t hash = std::hash<const void*>()(node.op);
-    for (ValueId id : inputs) hash = hash * 0x9e3779b97f4a7c15ull + id;
-    std::vector<std::uint32_t>& like = known[hash];
-    const GraphNode* same = nullptr;
-    for (const std::uint32_t n : like) {
-      const GraphNode& candidate = rebuilt.graph.nodes[n];
-      if (candidate.op == node.op && (candidate.runs || !node.runs) && candidate.count >= node.count && (planted(Bug::kSharesUnequal) || same_attrs(candidate.attrs, node.attrs)) &&
-          std::equal(inputs.begin(), inputs.end(), candidate.inputs.begin(), candidate.inputs.end()))
-        same = &candidate;
-    }
-    if (same != nullptr) {
-      for (std::uint32_t i = 0; i < node.count; ++i) rebuilt.is(node.first + i, same->first + i);
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> last(std::bit_ceil(graph.nodes.size() + 1), kNone);  // of those whose calls have a hash, and for each the one before it
+  std::vector<std::uint32_t> before(graph.nodes.size(), kNone), equal(before);
+  for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
+    std::uint64_t hash = reinterpret_cast<std::uintptr_t>(node.op);
+    for (const ValueId id : node.inputs) hash = hash * 0x9e3779b97f4a7c15ull + first[id];
+    std::uint32_t& head = last[(hash ^ hash >> 32) % last.size()];
+    const auto is_equal = [&](const GraphNode& other) {
+      return other.op == node.op && (other.runs || !node.runs) && other.count >= node.count && (planted(Bug::kSharesUnequal) || same_attrs(other.attrs, node.attrs)) &&
+             std::equal(node.inputs.begin(), node.inputs.end(), other.inputs.begin(), other.inputs.end(), [&](ValueId x, ValueId y) { return first[x] == first[y]; });
+    };
+    std::uint32_t same = head;
+    while (same != kNone && !is_equal(graph.nodes[same])) same = before[same];
+    if (same != kNone) {
+      equal[n] = same;
+      any = true;
+      for (std::uint32_t i = 0; i < node.count; ++i) first[node.first + i] = graph.nodes[same].first + i;
     } else {
-      like.push_back(static_cast<std::uint32_t>(rebuilt.graph.nodes.size()));
-      rebuilt.keep_node(node, inputs);
+      before[n] = std::exchange(head, n);
     }
+  }
+  if (!any) return;
+  Rebuilt rebuilt(graph);
+  rebuilt.keep_inputs();
+  for (ValueId id = 0; id < graph.values.size(); ++id)
+    if (graph.values[id].kind == From::kConstant && first[id] != id) rebuilt.is(id, rebuilt[first[id]]);
+  for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
+    if (equal[n] == kNone) rebuilt.keep_node(node, rebuilt.inputs_of(node));
+    else for (std::uint32_t i = 0; i < node.count; ++i) rebuilt.is(node.first + i, rebuilt[graph.nodes[equal[n]].first + i]);
   }
   graph = rebuilt.finish();
 }
@@ -165,17 +184,23 @@ void fold_constants(Graph& graph) {
   std::vector<bool> held(graph.values.size());  // by somebody else, whose tape may follow it
   for (std::size_t v = 0; v < held.size(); ++v)
     held[v] = graph.values[v].kind == From::kConstant && graph.constants[graph.values[v].from].value.node()->count.load(std::memory_order_relaxed) != 1;
+  // `in` has the inputs: the graph itself, or the one that is made of it.
+  const auto folds = [&](const GraphNode& node, const Graph& in, std::span<const ValueId> inputs) {
+    if (!node.runs || node.op->is(kMayFail) || node.op->is(kValueShape)) return false;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (in.values[inputs[i]].kind != From::kConstant || held[node.inputs[i]]) return false;
+    for (std::uint32_t i = 0; i < node.count; ++i) {
+      const Spec& spec = graph.values[node.first + i].spec;
+      if (!spec.shape.known() || spec.shape.num_elements() > kMostBytes / static_cast<std::int64_t>(size_of(spec.dtype))) return false;
+    }
+    return true;
+  };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const GraphNode& node) { return folds(node, graph, node.inputs); })) return;
   Rebuilt rebuilt(graph);
   rebuilt.keep_inputs();
   for (const GraphNode& node : graph.nodes) {
     const SmallVector<ValueId, 4> inputs = rebuilt.inputs_of(node);
-    bool folds = node.runs && !node.op->is(kMayFail) && !node.op->is(kValueShape);
-    for (std::size_t i = 0; i < inputs.size(); ++i) folds = folds && rebuilt.graph.values[inputs[i]].kind == From::kConstant && !held[node.inputs[i]];
-    for (std::uint32_t i = 0; i < node.count; ++i) {
-      const Spec& spec = graph.values[node.first + i].spec;
-      folds = folds && spec.shape.known() && spec.shape.num_elements() <= kMostBytes / static_cast<std::int64_t>(size_of(spec.dtype));
-    }
-    if (!folds) {
+    if (!folds(node, rebuilt.graph, inputs)) {
       rebuilt.keep_node(node, inputs);
       continue;
     }

@@ -182,7 +182,6 @@ class Plan {
   std::vector<bool> by_handle_;         // values that some call reads or makes as a Tensor, not as lanes
   std::vector<ValueId> dynamic_;
   std::vector<Late> late_;  // the last steps
-  bool late_beside_ = false;  // they are short, and there are enough of them
   const std::size_t replacing_;  // how many outputs replace old values, or could: the last ones
   std::size_t arena_ = 0, most_alive_ = 0;
   mutable std::atomic<Frame*> spare_{nullptr};

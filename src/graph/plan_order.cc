@@ -92,7 +92,7 @@ void Plan::order_steps() {
     const double took = nanoseconds(steps_[s]);
     late += took, longest = std::max(longest, took);
   }
-  late_beside_ = late >= kWorth && longest <= std::min(kLong, kLargestShare * late);
+  if (late >= kWorth && longest <= std::min(kLong, kLargestShare * late)) steps_[count].beside = static_cast<std::uint32_t>(late_.size());
 
   std::vector<double> took(count);
   std::size_t some = 0;

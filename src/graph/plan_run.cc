@@ -6,6 +6,7 @@
 #include "core/update.h"
 #include "graph/plan_frame.h"
 #include "graph/region_parts.h"
+#include "graph/replay.h"
 
 namespace weft::inline v0 {
 
@@ -187,10 +188,6 @@ void Plan::execute(const Step& step, Frame& frame) const {
 class Plan::Stopwatch {
  public:
   explicit Stopwatch(std::vector<StepTime>* times = nullptr) : times_(times), start_(times != nullptr ? Clock::now() : Clock::time_point()) {}
-  template <class F>
-  void time(const F& f) const {
-    time_each(1, [&](std::int64_t) { f(); });
-  }
   /// f(0), f(1), ..., f(count - 1), side by side if there are several.
   template <class F>
   void time_each(std::int64_t count, const F& f) const {
@@ -226,17 +223,7 @@ void Plan::rethrow_first(const Frame& frame) const try {
     borrowed.node()->data = frame.data[id];
     values[id] = with_own_memory(borrowed);
   }
-  for (std::size_t id = 0; id < values.size(); ++id)
-    if (graph_.values[id].kind == GraphValue::Kind::kConstant) values[id] = graph_.constants[graph_.values[id].from].value;
-  for (const GraphNode& node : graph_.nodes) {
-    SmallVector<Tensor, 6> inputs;
-    for (const ValueId id : node.inputs) inputs.push_back(values[id]);
-    const Call call{*node.op, inputs, node.attrs, node.at};
-    Tensors results;
-    if (node.runs) apply(call, results);
-    else v0::apply_rule(call, node.count > 0 ? &results : nullptr);
-    for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
-  }
+  replay(graph_, values);
 } catch (const std::bad_alloc&) {  // then the error that is there will do
 } catch (const OutOfMemoryError&) {
 }
@@ -254,8 +241,10 @@ void Plan::run_steps(Frame& frame, const Stopwatch& watch) const {
 void Plan::run_steps(Frame& frame) const { run_steps(frame, Stopwatch()); }
 
 void Plan::run_late(std::span<PreparedUpdate> updates, const Stopwatch& watch) const {
-  if (late_beside_) return watch.time_each(static_cast<std::int64_t>(updates.size()), [&](std::int64_t l) { updates[static_cast<std::size_t>(l)].run(); });
-  for (PreparedUpdate& update : updates) watch.time([&] { update.run(); });
+  for (std::size_t l = 0, beside; l < updates.size(); l += beside) {
+    beside = steps_[steps_.size() - updates.size() + l].beside;
+    watch.time_each(static_cast<std::int64_t>(beside), [&](std::int64_t i) { updates[l + static_cast<std::size_t>(i)].run(); });
+  }
 }
 
 void Plan::bind(std::span<Tensor> inputs, Frame& frame) const {

@@ -12,6 +12,8 @@ class Rebuilt {
     graph.fuses = from.fuses;
     graph.overlaps = from.overlaps;
     graph.without = from.without;
+    graph.values.reserve(from.values.size());
+    graph.nodes.reserve(from.nodes.size());
   }
 
   void keep_input(ValueId id) { now_[id] = graph.add_input(from_.values[id].spec, from_.values[id].made_at); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/replay.h"
+
 namespace weft::inline v0 {
 
 Runner::Runner(Graph graph, std::vector<std::int32_t> old_values)
@@ -105,22 +107,7 @@ void Runner::keep_derived(const std::vector<bool>& wanted, std::shared_ptr<const
 Tensors Runner::replay(std::span<Tensor> inputs) const {
   std::vector<Tensor> values(graph_.values.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs[i]] = std::move(inputs[i]);
-  for (std::size_t id = 0; id < values.size(); ++id)
-    if (graph_.values[id].kind == GraphValue::Kind::kConstant) values[id] = graph_.constants[graph_.values[id].from].value;
-  std::size_t use = 0;
-  SmallVector<Tensor, 6> arguments;
-  for (const GraphNode& node : graph_.nodes) {
-    arguments.clear();
-    for (ValueId id : node.inputs) {
-      if (last_use_[use++]) arguments.push_back(std::move(values[id]));
-      else arguments.push_back(values[id]);
-    }
-    const Call call{*node.op, arguments, node.attrs, node.at};
-    Tensors results;
-    if (node.runs) apply(call, results);
-    else apply_rule(call, node.count > 0 ? &results : nullptr);
-    for (std::uint32_t i = 0; i < node.count; ++i) values[node.first + i] = std::move(results[i]);
-  }
+  v0::replay(graph_, values, &last_use_);
   Tensors outputs;
   outputs.reserve(graph_.outputs.size());
   for (ValueId id : graph_.outputs) outputs.push_back(values[id]);

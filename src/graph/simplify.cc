@@ -145,6 +145,10 @@ Found simpler(const Site& site) {
 }  // namespace
 
 void simplify(Graph& graph) {
+  const auto can_be_simpler = [&](const GraphNode& node) {
+    return node.count == 1 && simpler({graph, *node.op, node.attrs, node.inputs, graph.values[node.first].spec});
+  };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), can_be_simpler)) return;
   Rebuilt rebuilt(graph);
   rebuilt.keep_inputs();
   for (const GraphNode& node : graph.nodes) {
