@@ -16,8 +16,6 @@ from contestant import Contestant, Declined
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "weft", "peers")
 LIBTORCH_HEADERS = ["-I/usr/include/torch/csrc/api/include"]
-# PyTorch's own index has a build without CUDA, some gigabytes smaller than PyPI's; where it cannot be reached, PyPI's does as well.
-TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
 class Missing(Exception):
@@ -43,7 +41,7 @@ def run(log, *command):
         raise Missing(f"{(errors or lines or ['no message'])[-1][:200]} (see {log})")
 
 
-def environment(folder, log, packages, index=None):
+def environment(folder, log, packages):
     """The Python of a virtual environment that holds these packages. A finished one is left as it is: delete the folder for a newer one."""
     python, finished = f"{folder}/bin/python", f"{folder}/finished"
     if not os.path.exists(finished):
@@ -52,13 +50,7 @@ def environment(folder, log, packages, index=None):
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         # Debian's python3, because python3-venv belongs to it.
         run(log, "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable, "-m", "venv", folder)
-        pip = (python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-cache-dir", *packages)
-        try:
-            if not index:
-                raise Missing
-            run(log, *pip, "--retries", "1", "--index-url", index)
-        except Missing:
-            run(log, *pip)
+        run(log, python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-cache-dir", *packages)
         open(finished, "w").close()
     return python
 
@@ -117,7 +109,7 @@ def peers(logs, threads):
         return [python, "-B", f"{script}/jax_peer.py"], packages_of(python, ["jax", "jaxlib"])
 
     def torch(log, *arguments):
-        python = environment(f"{CACHE}/torch", log, ["torch", "numpy"], TORCH_INDEX)
+        python = environment(f"{CACHE}/torch", log, ["torch", "numpy"])
         return [python, "-B", f"{script}/torch_peer.py", *arguments], packages_of(python, ["torch"])
 
     def libtorch(log):

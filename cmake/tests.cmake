@@ -10,6 +10,9 @@ if(tests)
   target_link_libraries(weft_tests PRIVATE weft_flags weft_static GTest::gtest_main nlohmann_json::nlohmann_json)
   target_include_directories(weft_tests PRIVATE src .)  # "core/op.h" and "tests/support.h"
   target_sources(weft_tests PRIVATE examples/digits/draw.cc examples/digits/hands.cc)
+  # Compiling the tests takes longer than running them: what they all include is compiled once, and they are hardly optimised.
+  target_precompile_headers(weft_tests PRIVATE <gtest/gtest.h> <weft/weft.h>)
+  target_compile_options(weft_tests PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_link_options(weft_tests PRIVATE -Wl,--wrap=aligned_alloc)  # so that it can fail: tests/failing_memory.h
   # Only for those that name it: the objects of the others are the same in every clone, and ccache knows them there.
   foreach(source IN LISTS tests)
