@@ -36,6 +36,10 @@ TEST(Fusion, EpilogueOfAProduct) {
   const auto transposed = [](Tensor x, Tensor w) { return matmul(x, w, {.transpose_a = true, .transpose_b = true}) - 1.f; };
   Function f = transposed;
   expect_same_bits(f(normal({90, 200}), normal({150, 90}, 2)), transposed(normal({90, 200}), normal({150, 90}, 2)));
+  const auto few_rows = [](Tensor x, Tensor w) { return relu(matmul(x, w, {.transpose_b = true})); };  // blocks of columns, turned
+  Function h = few_rows;
+  expect_same_bits(h(normal({32, 784}), normal({512, 784}, 2)), few_rows(normal({32, 784}), normal({512, 784}, 2)));
+  EXPECT_EQ(steps_of(h).size(), 1u);
   const auto batched = [](Tensor x, Tensor w) { return square(matmul(x, w)); };
   Function g = batched;
   expect_same_bits(g(normal({5, 30, 20}), normal({20, 40}, 2)), batched(normal({5, 30, 20}), normal({20, 40}, 2)));

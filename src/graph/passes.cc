@@ -145,8 +145,8 @@ void share_equal(Graph& graph) {
     any = any || !fresh;
   }
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  std::vector<std::uint32_t> last(std::bit_ceil(graph.nodes.size() + 1), kNone);  // of those whose calls have a hash, and for each the one before it
-  std::vector<std::uint32_t> before(graph.nodes.size(), kNone), equal(before);
+  std::vector<std::uint32_t> last(std::bit_ceil(graph.nodes.size() + 1), kNone);  // for each hash, of the calls that have it
+  std::vector<std::uint32_t> before(graph.nodes.size(), kNone), equal(before);    // for each call, one with its hash; the one that it equals
   for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
     const GraphNode& node = graph.nodes[n];
     std::uint64_t hash = reinterpret_cast<std::uintptr_t>(node.op);

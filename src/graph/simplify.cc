@@ -8,7 +8,7 @@
 namespace weft::inline v0 {
 namespace {
 
-// A call that a rule looks at. Values are those of the graph made so far.
+// A call that a rule looks at, in the graph that is simplified or in the one made of it so far.
 struct Site {
   const Graph& graph;
   const Op& op;

@@ -6,7 +6,7 @@
 #include <weft/error.h>
 
 #include "base/pool.h"
-#include "kernels/gemm_integers.h"
+#include "kernels/gemm_parts.h"
 #include "kernels/gemm_tiles.h"
 #include "kernels/move.h"
 #include "kernels/scratch.h"
@@ -194,25 +194,28 @@ void blocked_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<c
 }
 
 // A large b whose rows lie across memory would have to be packed for the few rows of a. From the other side, c^T = b^T a^T, it is read as it
-// lies, and a is packed. By measurement: packing an element of b takes as long as some ten products, so no more than kPadding of them may be
-// lost for each where m does not fill the tiles.
+// lies, a is packed, and the result turned. By measurement: packing an element of b takes as long as some ten products, so that many rows and
+// short sums gain nothing, and no more than kPadding products may be lost for each element where m does not fill the tiles.
 template <class T>
 bool better_turned(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b) {
-  constexpr Size kPadding = 8;
-  return b.row == 1 && a.col == 1 && 4 * m <= n && round_up(m, tiles.cols) - m <= kPadding && m * n * k > kLight;
+  constexpr Size kFew = 128, kPadding = 8;
+  return b.row == 1 && b.col != 1 && a.col == 1 && m <= kFew && 2 * m <= k && 4 * m <= n && round_up(m, tiles.cols) - m <= kPadding && m * n * k > kLight;
 }
 template <class T>
 void turned_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, T* c, Size c_row, const BlockDone* done) {
-  const ScratchOf<T> turned(n * m);
-  const auto turn_back = [&](const DoneBlock& block) {
-    const T* const from = static_cast<const T*>(block.data);
-    T* const to = c + (from - turned.get()) % m * c_row + (from - turned.get()) / m;
-    const Size from_strides[] = {1, m}, to_strides[] = {c_row, 1}, sizes[] = {block.cols, block.rows};
-    copy_box(from, from_strides, to, to_strides, sizes, 2, sizeof(T));
-    if (done != nullptr) (*done)({to, block.cols, block.rows, c_row});
-  };
-  const BlockDone by_blocks(turn_back);
-  blocked_product<T, T>(tiles, n, m, k, transposed(b), transposed(a), turned.get(), m, &by_blocks);
+  const Size most = round_up(kPacked / m, tiles.rows);  // columns of c that are turned at a time
+  const ScratchOf<T> turned(std::min(n, most) * m);
+  for (Size first = 0; first < n; first += most) {
+    const auto turn_back = [&](const DoneBlock& block) {
+      const T* const from = static_cast<const T*>(block.data);
+      T* const to = c + (from - turned.get()) % m * c_row + first + (from - turned.get()) / m;
+      const Size from_strides[] = {1, m}, to_strides[] = {c_row, 1}, sizes[] = {block.cols, block.rows};
+      copy_box(from, from_strides, to, to_strides, sizes, 2, sizeof(T));
+      if (done != nullptr) (*done)({to, block.cols, block.rows, c_row});
+    };
+    const BlockDone by_blocks(turn_back);
+    blocked_product<T, T>(tiles, std::min(most, n - first), m, k, {b.data + first * b.col, b.col, 1}, transposed(a), turned.get(), m, &by_blocks);
+  }
 }
 
 template <class T, class S>

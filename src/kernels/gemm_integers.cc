@@ -1,5 +1,5 @@
 // Products of matrices of integers, which wrap.
-#include "kernels/gemm_integers.h"
+#include "kernels/gemm_parts.h"
 
 #include <algorithm>
 #include <memory>

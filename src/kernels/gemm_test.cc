@@ -126,7 +126,7 @@ TEST(Gemm, IntegersEqualTheReferenceForOddSizesAndLayouts) {
 TEST(Gemm, LargerProductsLieWithinTheBound) {
   const Size cases[][3] = {{65, 130, 259}, {131, 67, 130}, {61, 200, 90}, {200, 18, 300}, {14, 200, 513}, {1, 2100, 260}, {2100, 1, 260},
                            {50, 330, 300}, {9, 1100, 260}, {3, 1090, 270},  // b is copied on the way; b is streamed by two strips, by one
-                           {29, 700, 260}, {8, 1040, 520}};  // a b by columns is multiplied from the other side
+                           {29, 700, 260}, {8, 1040, 520}, {8, 300, 16500}};  // a b by columns is multiplied from the other side, at once or in parts
   for (const auto& [m, n, k] : cases)
     for (const Isa isa : isas())
       for (const Layout la : {kByRows, kByColumns, kGaps})
@@ -204,7 +204,7 @@ TEST(Gemm, HasTheSameBitsForAnyNumberOfThreads) {
 
 // Each element is complete when it is told of, and told of once.
 TEST(Gemm, TellsOfEveryPartOnce) {
-  const Size cases[][3] = {{5, 7, 3}, {1, 900, 300}, {150, 170, 190}, {29, 700, 260}, {8, 1040, 520}};
+  const Size cases[][3] = {{5, 7, 3}, {1, 900, 300}, {150, 170, 190}, {29, 700, 260}, {8, 1040, 520}, {8, 300, 16500}};
   for (const auto& [m, n, k] : cases)
     for (const Layout lb : {kByRows, kByColumns}) {
       const std::vector<float> a = noise<float>(m * k, 1), b = noise<float>(k * n, 2);

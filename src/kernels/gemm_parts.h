@@ -21,7 +21,7 @@ using Sum = std::conditional_t<kIsHalf<T>, float, std::conditional_t<(sizeof(T) 
 inline std::int64_t parts_of(std::int64_t size, std::int64_t step) { return (size + step - 1) / step; }
 inline std::int64_t round_up(std::int64_t size, std::int64_t step) { return parts_of(size, step) * step; }
 
-/// gemm for integers. REQUIRES: no size is 0.
+/// gemm for integers. REQUIRES: m and n are not 0.
 template <class T>
 void integer_gemm(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c);
 
