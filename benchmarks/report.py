@@ -102,7 +102,7 @@ def machine(rows, isa):
     yield "| | |\n|---|---|"
     yield from (f"| {key} | {value} |" for key, value in facts.items())
     yield f"\nAll figures were measured with the kernels for {isa}." + ("" if isa == "AVX-512" else (
-        " This CPU has no AVX-512: the kernels for it are compiled into the same library, were tested on an emulated processor (`./scripts/emulate`), and not measured."))
+        " This CPU has no AVX-512: the kernels for it are compiled into the same library, passed most unit tests on an emulated processor, and were not measured."))
     load = max((row.get("other_load", 0) for row in rows), default=0)
     if load > 0.05:
         yield f"\n**Other programs used up to {100 * load:.0f} % of the machine during this run: read the figures with care.**"

@@ -67,8 +67,8 @@ MLP = "an MLP 784-512-512-10"
 STEPS = {id: f"traced step of {what}" for id, what in (("T13", "an MLP"), ("T14", "a CNN"), ("T15", "a recommender"), ("T16", "an LSTM"),
                                                        ("T17", "a GPT"))}
 CAUSES = {"T13": "Of a batch of 32 products take four fifths of the time and Adam one. The multiply-adds alone take 520 us at the peak. Weights, gradients and "
-                 "the state of Adam are 11 MB, which are found in the last-level cache at best, and other guests of the host use that, too: the same step "
-                 "took 913 us on a quiet morning and 1,022 us here.",
+                 "the state of Adam are 11 MB, which are found in the last-level cache at best. From run to run the step takes between 913 and 1,022 us; why "
+                 "has not been measured.",
           "T15": "121 short steps: looking up and adding up rows of 128 bytes takes two fifths of the time, products of matrices half. Next to try: "
                  "sums of rows that are grouped once for the gradient and its square.",
           "T16": "Three products of 64 rows in each of 64 turns, which wait for each other: 0.29 to 0.32 ms each on a busy machine, where the peak allows 0.17. "
@@ -131,7 +131,7 @@ TARGETS = (
     Target("T19 compiling a trainer, seconds", ("compiling README",), "ours_seconds", most=6),
     Target("T19 memory for compiling a trainer, bytes", ("compiling README",), "ours_bytes", most=500e6),
     Target("T19 clean build of library and tests on two cores, seconds", ("compiling library and tests",), "ours_seconds", most=600,
-           cause="Measured on a busy machine: in the same run the header took 1.85 s, where a quiet one takes 1.41."),
+           cause="Measured while another program used one of the two cores as far as it was free: to be repeated alone. In the same run the header took 1.85 s, alone 1.41."),
     *(Target(f"T20 {id} on two threads against one", (case.replace("traced step of", "2 threads:"),), "Weft on 1 thread", most=1 / 1.7)
       for id, case in STEPS.items() if id != "T13"),
     *(Target(f"T20 T13 of batch {batch} on two threads against one", (f"2 threads: {MLP} with Adam, batch {batch}$",), "Weft on 1 thread",
