@@ -31,6 +31,13 @@ add_library(weft_arithmetic INTERFACE)
 target_compile_options(weft_arithmetic INTERFACE -fno-math-errno -fno-trapping-math
   $<$<AND:$<NOT:$<CONFIG:Debug>>,$<NOT:$<BOOL:${WEFT_INSTRUMENTED}>>>:-O3>)
 
+# weft_precompile(<target> <header>...): what its sources include is compiled once. The time of a header is no part of that, or clang would refuse
+# what ccache has kept.
+function(weft_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang,AppleClang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
+
 # The shared library gives away the symbols of namespace weft and no others: not even the templates of the standard
 # library that it instantiates, which -fvisibility=hidden leaves visible.
 function(weft_export_only_weft library)

@@ -61,6 +61,11 @@ function(weft_layer name)
   list(FILTER sources EXCLUDE REGEX "/isa/")
   if(sources)
     weft_layer_objects(weft_${name} ${tree} ${sources})
+    if(WEFT_PRECOMPILED AND core IN_LIST WEFT_LAYERS)  # each layer compiles it in its own folder, and sees no more than before
+      weft_precompile(weft_${name} <core/apply.h>)
+      # g++ 12 then warns of its own std::string; release builds, which compile every header anew, still look for such copies.
+      target_compile_options(weft_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+    endif()
   endif()
   if(per_isa)
     foreach(isa IN LISTS WEFT_ISAS)

@@ -11,9 +11,7 @@ if(tests)
   target_include_directories(weft_tests PRIVATE src .)  # "core/op.h" and "tests/support.h"
   target_sources(weft_tests PRIVATE examples/digits/draw.cc examples/digits/hands.cc)
   # Compiling the tests takes longer than running them: what they all include is compiled once, and they are hardly optimised.
-  # The time of a header is not part of it, or clang would refuse what ccache has kept.
-  target_precompile_headers(weft_tests PRIVATE <gtest/gtest.h> <weft/weft.h>)
-  target_compile_options(weft_tests PRIVATE "$<$<CXX_COMPILER_ID:Clang,AppleClang>:SHELL:-Xclang -fno-pch-timestamp>")
+  weft_precompile(weft_tests <gtest/gtest.h> <weft/weft.h>)
   target_compile_options(weft_tests PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_link_options(weft_tests PRIVATE -Wl,--wrap=aligned_alloc)  # so that it can fail: tests/failing_memory.h
   # Only for those that name it: the others need not be compiled again when the project moves.

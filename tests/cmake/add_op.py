@@ -39,7 +39,7 @@ def compile_flags():
     for entry in json.loads((build / "compile_commands.json").read_text()):
         if entry["file"].endswith("src/ops/pointwise.cc"):
             words = shlex.split(entry["command"])
-            return [word for word in words if re.match(r"-(O|g|f|std|W)", word)]
+            return [word for before, word in zip(words, words[1:]) if re.match(r"-(O|g|f|std|W)", word) and before != "-Xclang"]
     sys.exit("the build does not compile src/ops/pointwise.cc")
 
 
