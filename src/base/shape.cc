@@ -24,8 +24,11 @@ void check_sizes(std::span<const std::int64_t> sizes) {
 }  // namespace
 
 Shape::Shape(std::initializer_list<Dim> sizes) {
-  for (const Dim& d : sizes) sizes_.push_back(d.value);
-  check_sizes(sizes_);
+  check_rank(sizes.size());
+  for (const Dim& d : sizes) {
+    check_size(d.value, sizes_.size());
+    sizes_.push_back(d.value);
+  }
 }
 
 Shape::Shape(std::span<const std::int64_t> sizes) : sizes_(sizes.begin(), sizes.end()) { check_sizes(sizes_); }

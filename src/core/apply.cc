@@ -90,6 +90,15 @@ void adapt_literals(const Call& call) {
   }
 }
 
+// The usual case of what is checked below: all inputs have one dtype, which the row takes.
+bool is_of_one_dtype(const Call& call) {
+  if (!call.op.of_one_dtype || call.inputs.empty()) return false;
+  const DType first = call.inputs[0].node()->spec.dtype;
+  bool all = (call.op.dtypes & bit(first)) != 0;
+  for (const Tensor& input : call.inputs) all = all && input.node()->spec.dtype == first;
+  return all;
+}
+
 void check_dtypes(const Call& call) {
   std::size_t first = call.inputs.size();
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -294,7 +303,8 @@ Interpreter::Scope::~Scope() {
   --scopes;
 }
 
-void apply(Call call, Tensors& outputs) {
+// Small calls are made of such steps, so neither of the two functions below pays for one more.
+[[gnu::always_inline]] static inline void apply_on_top(const Call& call, Tensors& outputs) {
   try {
     if (!well_formed(call) || !plain_inputs(call.inputs)) {
       check_inputs_exist(call);
@@ -307,6 +317,8 @@ void apply(Call call, Tensors& outputs) {
   }
 }
 
+void apply(Call call, Tensors& outputs) { apply_on_top(call, outputs); }
+
 Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Location at) {
   if (stack_top == nullptr && op.dense_pointwise && plain_inputs(inputs)) try {
     if (Tensor result = apply_dense_pointwise(op, inputs); result.defined()) return result;
@@ -314,12 +326,12 @@ Tensor apply_one(const Op& op, std::span<Tensor> inputs, AttrSpan attrs, Locatio
     rethrow_in_name_of(op, at);
   }
   Tensors outputs;
-  apply({op, inputs, attrs, at}, outputs);
+  apply_on_top({op, inputs, attrs, at}, outputs);
   return std::move(outputs[0]);
 }
 
 Specs check(const Call& call) {
-  check_dtypes(call);
+  if (!is_of_one_dtype(call)) check_dtypes(call);
   for (std::size_t i = 0; i < call.op.attrs.size(); ++i) {
     const AttrDef& def = call.op.attrs[i];
     const Attr& value = call.attrs[i];

@@ -132,7 +132,7 @@ void apply_parts(const Call& call, Tensors& outputs);
 void validate(const Call& call, const Specs& specs);
 
 /// Runs a call now. REQUIRES: every input is concrete.
-void apply_eagerly(Call call, Tensors& outputs);
+void apply_eagerly(const Call& call, Tensors& outputs);
 
 /// The shortest way through a pointwise op: inputs of one dtype and shape, nothing to adapt, broadcast, widen or look at first.
 /// Returns an empty handle, having done nothing, if the call is not of that kind. REQUIRES: every handle is defined.

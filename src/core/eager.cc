@@ -47,8 +47,8 @@ void run_pointwise(const Call& call, const Specs& specs, Tensors& outputs) {
     inputs[count] = {params[count], strides[count], size_of(lanes_dtype), kernels::Half::kNo};
     ++count;
   }
-  const kernels::TileOutput output{.data = mutable_data(result), .element_size = size_of(out), .half = half_of(out), .busy = tile.fused};
-  kernels::run_tile(tile.for_dtype(dtype), inputs, count, output, shape.begin(), shape.rank(), tile.past_for(dtype));
+  const kernels::TileOutput output{.data = mutable_data(result), .element_size = size_of(out), .half = half_of(out), .cached = tile.fused};
+  kernels::run_tile(tile.for_dtype(dtype), inputs, count, output, shape.begin(), shape.rank(), tile.past_for(dtype), tile.work());
   outputs.push_back(result);
 }
 
@@ -118,7 +118,7 @@ Tensor apply_dense_pointwise(const Op& op, std::span<Tensor> inputs) {
       break;
     }
   if (!result.defined()) result = make_tensor({out, first.spec.shape});
-  if (static_cast<std::size_t>(size) < kernels::kSerialLanes) {
+  if (kernels::is_serial(static_cast<std::size_t>(size), op.tile.work())) {
     fn(lanes, result.node()->data, static_cast<std::size_t>(size));
     return result;
   }
@@ -126,8 +126,8 @@ Tensor apply_dense_pointwise(const Op& op, std::span<Tensor> inputs) {
   kernels::TileInput operands[kernels::kMaxTileInputs];
   for (std::size_t i = 0; i < inputs.size(); ++i) operands[i] = {lanes[i], &stride, size_of(dtype), kernels::Half::kNo};
   const kernels::TileOutput output{
-      .data = result.node()->data, .element_size = size_of(out), .half = kernels::Half::kNo, .busy = op.tile.fused};
-  kernels::run_tile(fn, operands, static_cast<int>(inputs.size()), output, &size, 1, op.tile.past_for(dtype));
+      .data = result.node()->data, .element_size = size_of(out), .half = kernels::Half::kNo, .cached = op.tile.fused};
+  kernels::run_tile(fn, operands, static_cast<int>(inputs.size()), output, &size, 1, op.tile.past_for(dtype), op.tile.work());
   return result;
 }
 
@@ -139,7 +139,7 @@ void validate(const Call& call, const Specs& specs) {
   call.op.validate(KernelCall{{call.op, call.attrs, call.at}, call.inputs, outputs, specs});
 }
 
-void apply_eagerly(Call call, Tensors& outputs) {
+void apply_eagerly(const Call& call, Tensors& outputs) {
   if (call.op.dense_pointwise)
     if (Tensor result = apply_dense_pointwise(call.op, call.inputs); result.defined()) {
       outputs.push_back(std::move(result));

@@ -238,6 +238,7 @@ struct Op {
   std::vector<Sample> samples{};
 
   bool dense_pointwise = false;           // derived: a tile row without attributes, own inference or validation
+  bool of_one_dtype = false;              // derived: all inputs have the common dtype
 
   bool is(Traits t) const { return (traits & t) != 0; }
   bool list_output() const { return std::string_view(outputs[0]).ends_with("..."); }

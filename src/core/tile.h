@@ -35,6 +35,7 @@ struct Tile {
 
   explicit operator bool() const { return arity > 0; }
   kernels::TileFn for_dtype(DType t) const { return fn[static_cast<std::size_t>(is_half(t) ? f32 : t)]; }
+  std::uint8_t work() const { return fused ? kernels::kBusyWork : 1; }  // for a lane
   kernels::TileFn past_for(DType t) const { return t == f32 ? past : nullptr; }
   DType result(DType t) const {
     const DType own = out[static_cast<std::size_t>(is_half(t) ? f32 : t)];

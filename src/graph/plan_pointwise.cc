@@ -56,7 +56,7 @@ void Plan::prepare_pointwise(Step& step) {
     const DType dtype = values_[node.inputs[0]].spec.dtype, result = values_[node.first].spec.dtype;
     const auto slot = static_cast<std::uint8_t>(operands.size() + k);
     kernels::TileStep tile{.fn = node.op->tile.for_dtype(dtype), .count = 0, .in = {}, .out = slot, .round = half_of(result),
-                           .past = node.op->tile.past_for(dtype)};
+                           .past = node.op->tile.past_for(dtype), .work = node.op->tile.work()};
     for (ValueId id : node.inputs) tile.in[tile.count++] = static_cast<std::uint8_t>(slot_of.at(id));
     for (const std::uint8_t number : numbers[k]) tile.in[tile.count++] = number;
     made.tiles.push_back(tile);
@@ -115,6 +115,7 @@ void Plan::join_pairs(std::span<const std::uint32_t> nodes, Pointwise& group) co
       both.fn = pair->fn;
       both.past = pair->past;
       both.out = second.out;
+      both.work = static_cast<std::uint8_t>(both.work + second.work);
       second = both;
       joined[k] = gone[f] = true;
     }

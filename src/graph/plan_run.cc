@@ -55,7 +55,7 @@ void Plan::fill(const Pointwise& step, const Frame& frame, GroupOperands& operan
     const DType dtype = values_[step.outputs[i]].spec.dtype;
     operands.out[i] = {frame.data[step.outputs[i]], size_of(dtype), half_of(dtype), step.output_slots[i]};
   }
-  if (step.folded) operands.out[0].busy = true;  // it goes no further than the cache
+  if (step.folded) operands.out[0].cached = true;  // it goes no further than the cache
 }
 
 void Plan::run_pointwise(const Pointwise& step, Frame& frame) const {

@@ -11,7 +11,7 @@
 namespace weft::inline v0::kernels {
 namespace {
 
-constexpr std::size_t kChunkLanes = 16384;                     // what one thread takes at a time
+constexpr std::size_t kChunkLanes = 16384, kBusyChunkLanes = 4096;  // what one thread takes at a time, of many lanes and of few
 constexpr std::size_t kStreamChunkLanes = 65536, kStreamTileLanes = 256;  // the same, and in a tile, of results that bypass the caches
 constexpr std::size_t kPad = 320;                               // keeps slots from competing for the same cache lines
 constexpr std::size_t kFirstLevel = 20480;                     // of the first-level cache, for the tiles of all operands together
@@ -136,7 +136,7 @@ void lay_out(Plan& plan) {
   bool direct[kMaxTileSlots] = {};
   for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
     const TileOutput& out = plan.outputs[o];
-    plan.streams[o] = !plan.past && !out.busy && is_large(plan, out);
+    plan.streams[o] = !plan.past && !out.cached && is_large(plan, out);
     direct[out.slot] = out.half == Half::kNo && !plan.streams[o];
   }
   for (const TileStep& step : plan.steps)
@@ -263,8 +263,11 @@ void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> input
   plan.tile = plan.pieces == 0 && steps.size() == 1 ? kStreamChunkLanes : tile_for(plan);  // nothing to keep in cache: fewer, longer calls
 
   const auto run = [&](std::size_t begin, std::size_t end) { run_block(plan, {begin, 1, end - begin, 0}); };
-  if (total < kSerialLanes) return run(0, total);
-  parallel_ranges(static_cast<std::int64_t>(total), static_cast<std::int64_t>(streams(plan) ? kStreamChunkLanes : kChunkLanes),
+  std::size_t work = 0;
+  for (const TileStep& step : steps) work += step.work;
+  if (is_serial(total, work)) return run(0, total);
+  const std::size_t chunk = streams(plan) ? kStreamChunkLanes : total < kSerialLanes ? kBusyChunkLanes : kChunkLanes;
+  parallel_ranges(static_cast<std::int64_t>(total), static_cast<std::int64_t>(chunk),
                   [&](std::int64_t begin, std::int64_t end) { run(static_cast<std::size_t>(begin), static_cast<std::size_t>(end)); });
 }
 
@@ -284,8 +287,8 @@ void with_lanes(std::span<const TileStep> steps, std::span<const TileInput> inpu
   });
 }
 
-void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank, TileFn past) {
-  TileStep step{.fn = fn, .count = static_cast<std::uint8_t>(count), .in = {}, .out = static_cast<std::uint8_t>(count), .past = past};
+void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank, TileFn past, std::uint8_t work) {
+  TileStep step{.fn = fn, .count = static_cast<std::uint8_t>(count), .in = {}, .out = static_cast<std::uint8_t>(count), .past = past, .work = work};
   for (int i = 0; i < count; ++i) step.in[i] = static_cast<std::uint8_t>(i);
   out.slot = step.out;
   run_tiles({&step, 1}, {inputs, static_cast<std::size_t>(count)}, {&out, 1}, sizes, rank);

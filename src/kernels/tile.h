@@ -39,6 +39,7 @@ struct TileStep {
   std::uint8_t out;                 // slot; not an input's
   Half round = Half::kNo;           // the f32 lanes are rounded to this format before other steps see them
   TileFn past = nullptr;            // fn with stores past the caches, if there is one; its result must not lie where an input does
+  std::uint8_t work = 1;            // for a lane: 1, or kBusyWork where arithmetic takes longer than memory
 };
 
 struct TileOutput {
@@ -46,7 +47,7 @@ struct TileOutput {
   std::size_t element_size;
   Half half;
   std::uint8_t slot = 1;  // exactly one step writes it
-  bool busy = false;      // arithmetic takes longer than memory: no copy past the caches, which would wait for both
+  bool cached = false;    // however large: it goes no further, or arithmetic takes longer than memory, and a copy past the caches waits for both
 };
 
 /// Runs the program over outputs of the given sizes (rank of them). An output may lie where a dense input of its element size lies, if
@@ -67,9 +68,14 @@ void with_lanes(std::span<const TileStep> steps, std::span<const TileInput> inpu
                 int rank, FunctionRef<void(RunLanes)> use);
 
 /// A program of one step.
-void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank, TileFn past = nullptr);
+void run_tile(TileFn fn, const TileInput* inputs, int count, TileOutput out, const std::int64_t* sizes, int rank, TileFn past = nullptr,
+              std::uint8_t work = 1);
 
-/// From this many lanes on a program uses the pool. Below, for dense inputs without 16-bit floats, run_tile is one call of fn.
+/// From this many lanes on a program uses the pool, or from fewer if there is more to do for each.
 inline constexpr std::size_t kSerialLanes = 32768;
+inline constexpr std::uint8_t kBusyWork = 8;
+/// Whether a program of so much work for a lane runs on the calling thread alone. One step on dense inputs without 16-bit floats is then a
+/// single call of its function.
+inline bool is_serial(std::size_t lanes, std::size_t work) { return lanes < kSerialLanes && lanes * work < 4 * kSerialLanes; }
 
 }  // namespace weft::inline v0::kernels

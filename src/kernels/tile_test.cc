@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -153,10 +154,11 @@ void plus(const void* const* in, void* out, std::size_t n) {
 }
 void unused(const void* const*, void*, std::size_t) { ADD_FAILURE() << "the other form was to be used"; }
 
-// y = 1.7 (a + b), z = y + a: an intermediate, an output that is read again, and a broadcast input, over one tile and over many chunks.
+// y = 1.7 (a + b), z = y + a: an intermediate, an output that is read again, and a broadcast input, over one tile and over many chunks; of busy
+// steps fewer lanes already fall into chunks.
 template <class Store, Half half>
-void check_chain() {
-  for (const std::int64_t rows : {1, 3, 700}) {
+void check_chain(std::uint8_t work) {
+  for (const std::int64_t rows : {1, 3, 130, 700}) {
     const std::int64_t sizes[] = {rows, 130};
     const std::int64_t dense[] = {130, 1}, repeated[] = {0, 1};
     const auto total = static_cast<std::size_t>(rows) * 130;
@@ -165,7 +167,8 @@ void check_chain() {
     for (Store& v : a) v = Store(static_cast<float>(random() % 1000) / 64);
     for (Store& v : b) v = Store(static_cast<float>(random() % 1000) / 64);
     const TileInput inputs[] = {{a.data(), dense, sizeof(Store), half}, {b.data(), repeated, sizeof(Store), half}};
-    const TileStep steps[] = {{plus, 2, {0, 1}, 2, half}, {scale, 1, {2}, 3, half}, {plus, 2, {3, 0}, 4, half}};
+    const TileStep steps[] = {{plus, 2, {0, 1}, 2, half, nullptr, work}, {scale, 1, {2}, 3, half, nullptr, work},
+                              {plus, 2, {3, 0}, 4, half, nullptr, work}};
     const TileOutput outputs[] = {{y.data(), sizeof(Store), half, 3}, {z.data(), sizeof(Store), half, 4}};
     run_tiles(steps, inputs, outputs, sizes, 2);
     for (std::size_t k = 0; k < total; ++k) {
@@ -178,9 +181,35 @@ void check_chain() {
 }
 
 TEST(Tile, ChainsRoundAfterEveryStep) {
-  check_chain<float, Half::kNo>();
-  check_chain<float16, Half::kF16>();
-  check_chain<bfloat16, Half::kBF16>();
+  for (const std::uint8_t work : {std::uint8_t{1}, kBusyWork}) {
+    check_chain<float, Half::kNo>(work);
+    check_chain<float16, Half::kF16>(work);
+    check_chain<bfloat16, Half::kBF16>(work);
+  }
+}
+
+std::atomic<int> calls_of_counted;
+void counted(const void* const* in, void* out, std::size_t n) {
+  ++calls_of_counted;
+  scale(in, out, n);
+}
+
+// The pool has several chunks to share where there are many lanes, or a quarter of that and more to do for each.
+TEST(Tile, FallsIntoChunksWhereThereIsEnoughToDo) {
+  struct Case {
+    std::int64_t lanes;
+    std::uint8_t work;
+    bool shared;
+  };
+  for (const Case c : {Case{32'767, 1, false}, Case{32'768, 1, true}, Case{16'383, kBusyWork, false}, Case{16'384, kBusyWork, true}}) {
+    std::vector<float> x(static_cast<std::size_t>(c.lanes), 3.f), y(x.size());
+    const std::int64_t stride = 1;
+    const TileInput input{x.data(), &stride, 4, Half::kNo};
+    calls_of_counted = 0;
+    run_tile(counted, &input, 1, {y.data(), 4, Half::kNo}, &c.lanes, 1, nullptr, c.work);
+    EXPECT_EQ(calls_of_counted > 1, c.shared) << c.lanes << " lanes, work " << int{c.work};
+    for (const float value : y) ASSERT_EQ(value, 1.7f * 3.f);
+  }
 }
 
 // Large enough for chunks on the pool and for stores past the caches; the lengths leave odd rests of a tile and of a cache line.
@@ -195,19 +224,19 @@ TEST(Tile, LargeOutputsAreComplete) {
     run_tile(plus, inputs, 2, {aligned, 4, Half::kNo}, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
     std::fill_n(aligned, n, 0.f);
-    run_tile(plus, inputs, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .busy = true}, &size, 1);
+    run_tile(plus, inputs, 2, {.data = aligned, .element_size = 4, .half = Half::kNo, .cached = true}, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
     // By the other form: of lanes as they lie, of others, and of the last step of several.
     const TileInput twice[] = {inputs[0], inputs[0]};
-    const TileOutput busy{.data = aligned, .element_size = 4, .half = Half::kNo, .slot = 3, .busy = true};
-    run_tile(unused, twice, 2, busy, &size, 1, plus);
+    const TileOutput cached{.data = aligned, .element_size = 4, .half = Half::kNo, .slot = 3, .cached = true};
+    run_tile(unused, twice, 2, cached, &size, 1, plus);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + a[k]) << k;
-    run_tile(unused, inputs, 2, busy, &size, 1, plus);
+    run_tile(unused, inputs, 2, cached, &size, 1, plus);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
     const TileStep steps[] = {{plus, 2, {0, 1}, 2, Half::kNo, unused}, {unused, 2, {2, 0}, 3, Half::kNo, plus}};
-    run_tiles(steps, inputs, {&busy, 1}, &size, 1);
+    run_tiles(steps, inputs, {&cached, 1}, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2 + a[k]) << k;
-    run_tile(plus, inputs, 2, busy, &size, 1);
+    run_tile(plus, inputs, 2, cached, &size, 1);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k] + 2) << k;
     run_tile(plus, inputs, 2, {a.data(), 4, Half::kNo}, &size, 1, unused);  // in place
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(aligned[k], a[k]) << k;

@@ -46,6 +46,7 @@ struct Table {
         for (int t = 0; t < kNumDTypes; ++t)
           if (op.tile.for_dtype(static_cast<DType>(t)) != nullptr) op.dtypes = static_cast<DTypes>(op.dtypes | bit(static_cast<DType>(t)));
     }
+    op.of_one_dtype = std::all_of(op.inputs.begin(), op.inputs.end(), [](const Input& input) { return input.type == Input::Type::kCommon; });
     op.dense_pointwise = op.tile && op.attrs.empty() && op.infer == infer::pointwise && op.validate == nullptr && !op.list_input();
     if (op.validate != nullptr) op.traits = op.traits | kMayFail;
     const int bodies = (op.tile ? 1 : 0) + (op.kernel != nullptr) + (op.expand != nullptr) + (op.update != nullptr) + (op.is(kView) ? 1 : 0);

@@ -143,7 +143,7 @@ bool update_in_place(Slot& slot, const Op& op, const Tensor& x, Location at, con
   const kernels::TileFn fn = op.tile.for_dtype(other.spec.dtype);
   if (fn == nullptr || is_half(other.spec.dtype) || other.symbolic || op.tile.result(other.spec.dtype) != other.spec.dtype) return false;
   const auto size = static_cast<std::size_t>(other.spec.shape.num_elements());
-  if (size >= kernels::kSerialLanes) return false;
+  if (!kernels::is_serial(size, op.tile.work())) return false;
   slot.lock.lock();
   Node& node = *slot.value.node();
   if (slot.turn.taken() || node.spec != other.spec || !slot.sole_holder()) {
