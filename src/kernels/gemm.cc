@@ -37,8 +37,9 @@ Matrix<T> transposed(Matrix<T> x) {
 constexpr Size kSerial = 64 * 64 * 64;
 // Products up to which one call of the kernel does it all.
 constexpr Size kSmall = 40 * 40 * 40;
-// Products up to which factors are read as they lie whatever their strides: they stay in the caches.
-constexpr Size kLight = 160 * 160 * 160;
+// Products up to which factors are read as they lie whatever their strides: they stay in the caches. Rows of a, of which a tile reads a few side
+// by side, are for longer: packing them is a pass of its own for all threads.
+constexpr Size kLight = 160 * 160 * 160, kLightRows = 288 * 288 * 288;
 // Elements of b, and rows of it at a time, from which few rows of a stream it.
 constexpr Size kStreamed = 1 << 18, kStreamedDepth = 32;
 // Elements of a factor that are packed at a time.
@@ -110,9 +111,9 @@ constexpr Size kNear = 16;
 // By measurement: packing pays where lines are read often, or where they are far apart. For many rows b is packed once; for fewer each piece
 // of rows reads it as it lies.
 template <class T>
-bool left_as_it_lies(const GemmTiles<T>& tiles, Size n, Matrix<const T> a, bool light) {
-  if (a.col == 1) return light || n <= 24 * tiles.cols;
-  return a.row == 1 && (light || a.col <= 4 * tiles.cols);
+bool left_as_it_lies(const GemmTiles<T>& tiles, Size n, Matrix<const T> a, Size products) {
+  if (a.col == 1) return products <= kLightRows || n <= 32 * tiles.cols;
+  return a.row == 1 && (products <= kLight || a.col <= 4 * tiles.cols);
 }
 template <class T>
 bool right_as_it_lies(const GemmTiles<T>& tiles, Size m, Matrix<const T> b, bool light) {
@@ -132,7 +133,7 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   if (!serial) split(rows, cols, m * n * k);
   Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
   if constexpr (std::same_as<T, S>) {
-    if (left_as_it_lies(tiles, n, a, light)) pack_a = Packing::kNone;
+    if (left_as_it_lies(tiles, n, a, m * n * k)) pack_a = Packing::kNone;
     if (right_as_it_lies(tiles, m, b, light)) pack_b = Packing::kNone;
   }
 

@@ -198,7 +198,7 @@ struct Copied {
   const T* base;
   std::int64_t step;
   T* panel;
-  static constexpr int kAhead = 16;  // rows: the hardware does not foresee steps from row to row of a wide matrix
+  static constexpr int kAhead = 32;  // rows: the hardware does not foresee steps from row to row of a wide matrix
   WEFT_INLINE void start(std::int64_t, std::int64_t) {}
   WEFT_INLINE const T* row(std::int64_t p) const {
     __builtin_prefetch(base + (p + kAhead) * step, 0, 2);
