@@ -101,6 +101,28 @@ void copy_parts(const Box& box, const char* from, char* to) {
   });
 }
 
+// Calls copy(part, of, count) for runs of `count` bytes: of part `part` of some row, and of the whole from byte `of` on. However many parts there
+// are, and however long they are, the whole falls into equal pieces.
+template <class Byte, class Copy>
+void each_run(std::span<const RowPart<Byte>> parts, std::size_t rows, const Copy& copy) {
+  std::size_t width = 0;
+  for (const RowPart<Byte>& part : parts) width += part.bytes;
+  const auto total = static_cast<std::int64_t>(rows * width);
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    auto of = static_cast<std::size_t>(begin), left = static_cast<std::size_t>(end - begin), row = of / width, at = of % width, p = std::size_t{0};
+    while (at >= parts[p].bytes) at -= parts[p++].bytes;
+    while (left > 0) {
+      const std::size_t count = std::min(left, parts[p].bytes - at);
+      if (count > 0) copy(parts[p].data + row * parts[p].bytes + at, of, count);
+      of += count, left -= count, at = 0;
+      if (++p == parts.size()) p = 0, ++row;
+    }
+  };
+  if (total == 0) return;
+  if (total < 4 * kPartBytes) run(0, total);
+  else parallel_ranges(total, kPartBytes, run);
+}
+
 template <class T>
 void add(T* from, const std::int64_t* from_strides, const T* to, const std::int64_t* to_strides, std::span<const Pieces> axes) {
   for_each_box(axes, from_strides, to_strides, [&](std::int64_t f, std::int64_t t, const std::int64_t* steps, const std::int64_t* sizes) {
@@ -184,6 +206,13 @@ void copy_rows(const void* from, std::size_t from_stride, void* to, std::size_t 
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row)
       std::memcpy(static_cast<char*>(to) + row * to_stride, static_cast<const char*>(from) + row * from_stride, bytes);
   });
+}
+
+void join_rows(std::span<const RowPart<const char>> parts, std::size_t rows, char* whole) {
+  each_run(parts, rows, [&](const char* part, std::size_t of, std::size_t count) { std::memcpy(whole + of, part, count); });
+}
+void cut_rows(const char* whole, std::size_t rows, std::span<const RowPart<char>> parts) {
+  each_run(parts, rows, [&](char* part, std::size_t of, std::size_t count) { std::memcpy(part, whole + of, count); });
 }
 
 void copy_pieces(const void* from, const std::int64_t* from_strides, void* to, const std::int64_t* to_strides,

@@ -19,6 +19,17 @@ void copy_box(const void* from, const std::int64_t* from_strides, void* to, cons
 /// Copies `rows` runs of `bytes` bytes that lie `from_stride` and `to_stride` bytes apart.
 void copy_rows(const void* from, std::size_t from_stride, void* to, std::size_t to_stride, std::size_t rows, std::size_t bytes);
 
+/// A part of every row of a whole: its rows lie one after the other, each of `bytes` bytes.
+template <class Byte>
+struct RowPart {
+  Byte* data;
+  std::size_t bytes;
+};
+/// Between `rows` rows that lie one after the other and the parts that are side by side in each of them, without overlap. REQUIRES: the whole is in
+/// memory, or there are no rows or no bytes in them; then nothing is looked at.
+void join_rows(std::span<const RowPart<const char>> parts, std::size_t rows, char* whole);
+void cut_rows(const char* whole, std::size_t rows, std::span<const RowPart<char>> parts);
+
 /// Along one axis: to[to_start + k] belongs to from[from_start + k * step], for k < count.
 struct Piece {
   std::int64_t to_start, from_start, count, step;

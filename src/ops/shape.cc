@@ -63,11 +63,10 @@ Specs infer_reshape(const Infer& in) {
 
 // A whole tensor seen as rows along an axis: `outer` times whole[axis] runs of `inner` bytes.
 struct Rows {
-  std::size_t outer = 1, inner, stride;
+  std::size_t outer = 1, inner;
   Rows(const Shape& whole, int axis, std::size_t element_size) : inner(element_size) {
     for (int i = axis + 1; i < whole.rank(); ++i) inner *= static_cast<std::size_t>(whole[i]);
     for (int i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(whole[i]);
-    stride = inner * static_cast<std::size_t>(whole[axis]);
   }
 };
 
@@ -77,13 +76,12 @@ void split_kernel(KernelCall& call) {
   if (whole.num_elements() == 0) return;  // beside a zero, the other sizes may point beyond all memory
   const int axis = checked(call).axis("axis", whole.rank());
   const Rows rows(whole, axis, size_of(call.dtype()));
-  const char* from = call.in<char>(0);
+  SmallVector<kernels::RowPart<char>, 4> parts;
   for (std::size_t p = 0; p < call.outputs.size(); ++p) {
     const bool kept = call.out_shape(p).rank() == whole.rank();
-    const std::size_t bytes = rows.inner * (kept ? static_cast<std::size_t>(call.out_shape(p)[axis]) : 1);
-    kernels::copy_rows(from, rows.stride, call.out<void>(p), bytes, rows.outer, bytes);
-    from += bytes;
+    parts.push_back({call.out<char>(p), rows.inner * (kept ? static_cast<std::size_t>(call.out_shape(p)[axis]) : 1)});
   }
+  kernels::cut_rows(call.in<char>(0), rows.outer, parts);
 }
 
 Specs infer_concat(const Infer& in) {
@@ -405,12 +403,10 @@ std::vector<Op> shape() {
          const Shape& whole = call.out_shape();
          const int axis = checked(call).axis("axis", whole.rank());
          const Rows rows(whole, axis, size_of(call.dtype()));
-         char* to = call.out<char>();
-         for (std::size_t p = 0; p < call.inputs.size(); ++p) {
-           const std::size_t bytes = rows.inner * static_cast<std::size_t>(call.shape(p)[axis]);
-           kernels::copy_rows(call.in<void>(p), bytes, to, rows.stride, rows.outer, bytes);
-           to += bytes;
-         }
+         SmallVector<kernels::RowPart<const char>, 4> parts;
+         for (std::size_t p = 0; p < call.inputs.size(); ++p)
+           parts.push_back({call.in<char>(p), rows.inner * static_cast<std::size_t>(call.shape(p)[axis])});
+         kernels::join_rows(parts, rows.outer, call.out<char>());
        },
        .grad = [](const Backward& b) -> Grads {
          Grads result;
