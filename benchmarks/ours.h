@@ -3,6 +3,7 @@
 
 #include <weft/weft.h>
 
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -73,7 +74,14 @@ Workload while_turns(const Tensors& x);
 Workload batch_jacobian(const Tensors& x);
 Workload traced_expression(const Tensors& x);
 
-// ours_training.cc: steps of training, without the pass that WEFT_BENCH_WITHOUT names. The results are the losses of the first 20.
+/// For Functions of a contestant that does without the pass which WEFT_BENCH_WITHOUT names.
+inline FunctionOptions function_options() {
+  FunctionOptions options;
+  if (const char* const pass = std::getenv("WEFT_BENCH_WITHOUT")) options.without.push_back(pass);
+  return options;
+}
+
+// ours_training.cc: steps of training. The results are the losses of the first 20.
 Workload adam_steps(const Tensors& x);
 Op mlp(bool traced);
 Workload cnn(const Tensors& x);

@@ -192,9 +192,8 @@ Workload batch_jacobian(const Tensors& x) {
 }
 
 Workload traced_expression(const Tensors& x) {
-  const Function<Tensor(Tensor, Tensor, Tensor, Tensor, Tensor)> f = [](Tensor a, Tensor b, Tensor c, Tensor y, Tensor z) {
-    return relu(a * y + b) * y + c * z;
-  };
+  const Function<Tensor(Tensor, Tensor, Tensor, Tensor, Tensor)> f{
+      [](Tensor a, Tensor b, Tensor c, Tensor y, Tensor z) { return relu(a * y + b) * y + c * z; }, function_options()};
   return {[f, x](long count) {
             for (long i = 0; i < count; ++i) bench::keep(f(x[0], x[1], x[2], x[3], x[4]));
           },

@@ -98,9 +98,7 @@ class Training {
 
 template <class Model, class Rule, class... Batch, class Options>
 Workload training(const Tensors& x, Options options, bool traced = true) {
-  FunctionOptions of_function;
-  if (const char* const pass = std::getenv("WEFT_BENCH_WITHOUT")) of_function.without.push_back(pass);
-  const auto begin = [=] { return std::make_shared<Training<Model, Rule, Batch...>>(x, options, traced, of_function); };
+  const auto begin = [=] { return std::make_shared<Training<Model, Rule, Batch...>>(x, options, traced, function_options()); };
   Workload workload;
   workload.run = [all = begin()](long count) {
     for (long i = 0; i < count; ++i) bench::keep(all->step());

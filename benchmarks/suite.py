@@ -311,8 +311,9 @@ PASSES = ("fold_constants", "simplify", "share_equal", "drop_dead", "fuse", "ove
 
 def passes():
     """What each pass is worth."""
-    for case in training():
-        if case.name in (f"traced step of {name}" for name in ("an MLP 784-512-512-10 with Adam, batch 32", TRAINED["T17"][0])):
+    steps = ("an MLP 784-512-512-10 with Adam, batch 32", TRAINED["T15"][0], TRAINED["T17"][0])
+    for case in (*fused_maps(), *training()):
+        if case.name in (SCALED[0], *(f"traced step of {name}" for name in steps)):
             yield replace(case, id="passes", name=case.name.replace("traced", "all passes:"), rivals=LESS)
 
 

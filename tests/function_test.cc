@@ -1,4 +1,5 @@
 #include <atomic>
+#include <latch>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -284,8 +285,10 @@ TEST(Function, HundredThreadsMakeOneTraceAndLoseNothing) {
     v.assign_add(x);
   };
   std::vector<std::thread> threads;
+  std::latch all_there(100);  // so that the first calls meet
   for (int t = 0; t < 100; ++t)
     threads.emplace_back([&] {
+      all_there.arrive_and_wait();
       for (int i = 0; i < 10; ++i) add(1.f);
     });
   for (std::thread& thread : threads) thread.join();

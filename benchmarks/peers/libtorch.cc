@@ -87,6 +87,20 @@ Workload assign_add(Tensors x) {
           }};
 }
 
+// One pass back for each of the outputs, of the sum over the batch: nothing here goes back for many at once.
+Workload batch_jacobian(Tensors x) {
+  const auto once = [=] {
+    const Tensor in = x[0].detach().requires_grad_(), out = torch::tanh(torch::tanh(in.matmul(x[1])).matmul(x[2]));
+    Tensors rows;
+    for (std::int64_t i = 0; i < out.size(1); ++i) rows.push_back(torch::autograd::grad({out.select(1, i).sum()}, {in}, {}, true)[0]);
+    return torch::stack(rows, 1);
+  };
+  return {[=](long count) {
+            for (long i = 0; i < count; ++i) bench::keep(once());
+          },
+          [=] { return results(once()); }};
+}
+
 // 100,000 turns of a loop over two scalars.
 Tensor while_turns(const Tensors& x) {
   Tensor turn = torch::zeros({}, torch::kInt), value = x[0];
@@ -137,16 +151,20 @@ class Training {
   std::size_t step_ = 0;
 };
 
-Workload training(const Tensors& x, Tensors (*stored)(Tensors), Loss loss, Rule rule) {
-  return {[all = std::make_shared<Training>(x, stored, loss, rule)](long count) {
+template <class Make>
+Workload steps(Make begin) {
+  return {[all = begin()](long count) {
             for (long i = 0; i < count; ++i) bench::keep(all->step());
           },
-          [=] {
-            Training all(x, stored, loss, rule);
+          [begin] {
+            const auto all = begin();
             Tensors losses;
-            for (int i = 0; i < 20; ++i) losses.push_back(all.step());
+            for (int i = 0; i < 20; ++i) losses.push_back(all->step());
             return results(torch::stack(losses));
           }};
+}
+Workload training(const Tensors& x, Tensors (*stored)(Tensors), Loss loss, Rule rule) {
+  return steps([=] { return std::make_shared<Training>(x, stored, loss, rule); });
 }
 
 // Weights of dense layers are [outputs, inputs] here.
@@ -223,6 +241,54 @@ Tensor lstm_loss(const Tensors& p, const Tensor& sequences, const Tensor& labels
   const auto all = torch::lstm(sequences, {start, start}, {p[0], p[1], p[2], torch::zeros_like(p[2])}, true, 1, 0.0, true, false, false);
   return torch::cross_entropy_loss(torch::linear(std::get<1>(all)[0], p[3], p[4]), labels);
 }
+// Numbers, ids of rows and labels, eight tables, then the layers. By default the tables have sparse gradients; with best effort only the rows that are
+// named take part, as in torch_models.py.
+class Recommender {
+ public:
+  explicit Recommender(const Tensors& x) : numbers_(x[0].unbind()), ids_(x[1].unbind()), clicked_(x[2].to(torch::kFloat).unbind()) {
+    for (std::size_t i = 3; i < 11; ++i) tables_.push_back(x[i].clone().requires_grad_(!best_effort));
+    for (const Tensor& v : dense({x.begin() + 11, x.end()})) layers_.push_back(v.clone().requires_grad_());
+    for (const Tensor& table : tables_) squares_.push_back(torch::full_like(table, 0.1));
+    Tensors all = layers_;
+    if (!best_effort) all.insert(all.end(), tables_.begin(), tables_.end());
+    rule_ = std::make_unique<torch::optim::Adagrad>(all, torch::optim::AdagradOptions(0.01).initial_accumulator_value(0.1).eps(1e-7));
+  }
+
+  Tensor step() {
+    const std::size_t i = step_++ % numbers_.size();
+    const Tensors ids = ids_[i].unbind();
+    Tensors parts{numbers_[i]};
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      if (best_effort) parts.push_back(tables_[t].index_select(0, ids[t]).requires_grad_());
+      else parts.push_back(torch::embedding(tables_[t], ids[t], -1, false, true));
+    }
+    const Tensor scores = layers(torch::cat(parts, 1), layers_.data(), layers_.data() + layers_.size()).select(1, 0);
+    const Tensor loss = torch::binary_cross_entropy_with_logits(scores, clicked_[i]);
+    rule_->zero_grad();
+    loss.backward();
+    if (best_effort) change(ids, parts);
+    rule_->step();
+    return loss.detach();
+  }
+
+ private:
+  void change(const Tensors& ids, const Tensors& parts) {
+    const torch::NoGradGuard no_gradients;
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      const Tensor& g = parts[t + 1].grad();
+      squares_[t].index_add_(0, ids[t], g * g);
+      tables_[t].index_add_(0, ids[t], g * torch::rsqrt(squares_[t].index_select(0, ids[t]) + 1e-7), -0.01);
+    }
+  }
+
+  Tensors numbers_, ids_, clicked_, tables_, layers_, squares_;
+  std::unique_ptr<torch::optim::Optimizer> rule_;
+  std::size_t step_ = 0;
+};
+Workload recommender(Tensors x) {
+  return steps([=] { return std::make_shared<Recommender>(x); });
+}
+
 Workload lstm(Tensors x) { return training(x, dense, lstm_loss, adam<-8>); }
 
 Tensors gpt_parameters(Tensors x) {
@@ -269,10 +335,12 @@ std::map<std::string, Op> ops() {
       {"recorded_add", recorded_add},
       {"assign_add", assign_add},
       {"while_turns", op(while_turns)},
+      {"batch_jacobian", batch_jacobian},
       {"adam", adam_steps},
       {"mlp", mlp},
       {"traced_mlp", mlp},
       {"cnn", cnn},
+      {"recommender", recommender},
       {"lstm", lstm},
       {"gpt", gpt},
       {"multiply", op([](const Tensors& x) { return x[0] * x[1]; })},
