@@ -255,15 +255,15 @@ class Recommender {
   }
 
   Tensor step() {
-    const std::size_t i = step_++ % numbers_.size();
-    const Tensors ids = ids_[i].unbind();
-    Tensors parts{numbers_[i]};
+    const std::size_t i = step_++;
+    const Tensors ids = ids_[i % ids_.size()].unbind();
+    Tensors parts{numbers_[i % numbers_.size()]};
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       if (best_effort) parts.push_back(tables_[t].index_select(0, ids[t]).requires_grad_());
       else parts.push_back(torch::embedding(tables_[t], ids[t], -1, false, true));
     }
     const Tensor scores = layers(torch::cat(parts, 1), layers_.data(), layers_.data() + layers_.size()).select(1, 0);
-    const Tensor loss = torch::binary_cross_entropy_with_logits(scores, clicked_[i]);
+    const Tensor loss = torch::binary_cross_entropy_with_logits(scores, clicked_[i % clicked_.size()]);
     rule_->zero_grad();
     loss.backward();
     if (best_effort) change(ids, parts);
