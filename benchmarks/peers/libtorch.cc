@@ -236,11 +236,6 @@ Workload cnn(Tensors x) {
   return training(x, cnn_parameters, cnn_loss, sgd);
 }
 
-Tensor lstm_loss(const Tensors& p, const Tensor& sequences, const Tensor& labels) {
-  const Tensor start = torch::zeros({1, sequences.size(1), p[1].size(1)});
-  const auto all = torch::lstm(sequences, {start, start}, {p[0], p[1], p[2], torch::zeros_like(p[2])}, true, 1, 0.0, true, false, false);
-  return torch::cross_entropy_loss(torch::linear(std::get<1>(all)[0], p[3], p[4]), labels);
-}
 // Numbers, ids of rows and labels, eight tables, then the layers. By default the tables have sparse gradients; with best effort only the rows that are
 // named take part, as in torch_models.py.
 class Recommender {
@@ -248,9 +243,9 @@ class Recommender {
   explicit Recommender(const Tensors& x) : numbers_(x[0].unbind()), ids_(x[1].unbind()), clicked_(x[2].to(torch::kFloat).unbind()) {
     for (std::size_t i = 3; i < 11; ++i) tables_.push_back(x[i].clone().requires_grad_(!best_effort));
     for (const Tensor& v : dense({x.begin() + 11, x.end()})) layers_.push_back(v.clone().requires_grad_());
-    for (const Tensor& table : tables_) squares_.push_back(torch::full_like(table, 0.1));
     Tensors all = layers_;
     if (!best_effort) all.insert(all.end(), tables_.begin(), tables_.end());
+    else for (const Tensor& table : tables_) squares_.push_back(torch::full_like(table, 0.1));
     rule_ = std::make_unique<torch::optim::Adagrad>(all, torch::optim::AdagradOptions(0.01).initial_accumulator_value(0.1).eps(1e-7));
   }
 
@@ -289,6 +284,11 @@ Workload recommender(Tensors x) {
   return steps([=] { return std::make_shared<Recommender>(x); });
 }
 
+Tensor lstm_loss(const Tensors& p, const Tensor& sequences, const Tensor& labels) {
+  const Tensor start = torch::zeros({1, sequences.size(1), p[1].size(1)});
+  const auto all = torch::lstm(sequences, {start, start}, {p[0], p[1], p[2], torch::zeros_like(p[2])}, true, 1, 0.0, true, false, false);
+  return torch::cross_entropy_loss(torch::linear(std::get<1>(all)[0], p[3], p[4]), labels);
+}
 Workload lstm(Tensors x) { return training(x, dense, lstm_loss, adam<-8>); }
 
 Tensors gpt_parameters(Tensors x) {
