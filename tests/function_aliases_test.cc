@@ -84,5 +84,37 @@ TEST(FunctionAliases, AVariableThatAnInnerFunctionHoldsIsPassedLater) {
   EXPECT_EQ(number(outer(held)), 12);
 }
 
+// Nothing is left of the write but what was read behind it.
+TEST(FunctionAliases, AnUndoneWriteIsSeenByWhoeverReadsMeanwhile) {
+  struct Undo {};
+  Variable held{3.f}, other{2.f};
+  const auto body = [&](Tensor x, Variable given) {
+    Tensor read;
+    try {
+      atomically([&] {
+        held.assign(-x);
+        read = given;
+        throw Undo{};
+      });
+    } catch (const Undo&) {
+    }
+    return read;
+  };
+  Function traced = body;
+  EXPECT_EQ(number(atomically([&] { return body(5.f, held); })), -5);
+  EXPECT_EQ(number(traced(5.f, other)), 2);  // the trace for this one does not fit the next call
+  EXPECT_EQ(number(traced(5.f, held)), -5);
+  Function first = body;
+  EXPECT_EQ(number(first(5.f, held)), -5);
+  Function in_branch = [&](Tensor x, Variable given) {
+    return cond(x > 0.f, [&] { return body(x, given); }, [&] { return x; });
+  };
+  EXPECT_EQ(number(in_branch(5.f, held)), -5);
+  Function outer = [&](Tensor x) { return first(x, held); };
+  EXPECT_EQ(number(outer(5.f)), -5);
+  EXPECT_EQ(number(held), 3);
+  EXPECT_EQ(held.version(), 0u);
+}
+
 }  // namespace
 }  // namespace weft
