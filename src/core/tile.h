@@ -139,12 +139,14 @@ template <int N, class F, class T>
 // Lanes whose results go past the caches: a line at a time, so that memory is at work while the next is computed; what is read later is asked
 // for. A plain form comes first here, since what may not take it can be made again: as many lanes together as F::kMadeAgain says.
 template <int N, class F, class T>
+consteval std::size_t lanes_of_a_run(std::size_t line) {
+  if constexpr (N == 1 && HasPlainForm<F, T>) return F::kMadeAgain;
+  else return line;
+}
+template <int N, class F, class T>
 [[gnu::always_inline]] inline void past_loop(const void* const* in, void* out, std::size_t n) {
   constexpr std::size_t line = 16, ahead = 512;
-  constexpr std::size_t run = [] {
-    if constexpr (N == 1 && HasPlainForm<F, T>) return F::kMadeAgain;
-    else return line;
-  }();
+  constexpr std::size_t run = lanes_of_a_run<N, F, T>(line);
   float* y = static_cast<float*>(out);
   const void* at[N];
   std::size_t k = 0;
