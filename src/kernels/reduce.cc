@@ -1,11 +1,12 @@
 #include "kernels/reduce.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "kernels/accumulate.h"
-#include "kernels/fold.h"
 #include "kernels/parts.h"
 #include "kernels/scratch.h"
+#include "kernels/steps.h"
 
 namespace weft::inline v0::kernels {
 namespace {
@@ -46,38 +47,19 @@ void for_runs(const FoldAxes& axes, std::int64_t first, std::int64_t end, std::i
   }
 }
 
-// --- words: word w of fold i of several lies at words[w * pitch + i] ---
+// The bytes of `words` from the first word of a fold on.
+char* at_fold(void* words, const PassSteps& pass, std::int64_t fold) { return static_cast<char*>(words) + fold * pass.word; }
 
-template <class Pass>
-struct WordsOf {
-  typename Pass::Word at[Pass::kWords];
+// Room for the words of `folds` folds of any pass.
+template <std::int64_t folds>
+struct alignas(64) Words {
+  std::byte bytes[folds * kMostWordBytes];
 };
-template <class Pass>
-WordsOf<Pass> words_of(const typename Pass::Word* words, std::int64_t pitch) {
-  WordsOf<Pass> own;
-  for (int w = 0; w < Pass::kWords; ++w) own.at[w] = words[w * pitch];
-  return own;
-}
-template <class Pass>
-void start(typename Pass::Word* words, std::int64_t folds, std::int64_t pitch) {
-  for (int w = 0; w < Pass::kWords; ++w) std::fill_n(words + w * pitch, folds, Pass::kStart);
-}
-template <class Pass>
-void merge(typename Pass::Word* words, std::int64_t pitch, const typename Pass::Word* other, std::int64_t other_pitch) {
-  WordsOf<Pass> own = words_of<Pass>(words, pitch);
-  Pass::merge(own.at, words_of<Pass>(other, other_pitch).at);
-  for (int w = 0; w < Pass::kWords; ++w) words[w * pitch] = own.at[w];
-}
-// Elements as the pass takes them: without their sign where it does not matter.
-template <class Pass, class T>
-const typename Pass::Element* bits(const T* x) {
-  return reinterpret_cast<const typename Pass::Element*>(x);
-}
 
 // --- the two kinds of folds ---
 //
-// Results are folded in batches, batch by batch and part by part: fold(batch, part) leaves the words of the batch's results; `given` has
-// a number for each of those.
+// Results are folded in batches, batch by batch and part by part: fold(pass, batch, part) leaves the words of the batch's results; `given`
+// has a number for each of those.
 
 /// The innermost axis is folded: each result folds runs.
 struct Runs {
@@ -91,48 +73,43 @@ struct Runs {
   std::int64_t begin(std::int64_t b) const { return b * batch; }
   std::int64_t size(std::int64_t b) const { return std::min(batch, plan.results - begin(b)); }
 
-  template <class Pass>
-  void fold(std::int64_t b, std::int64_t part, const typename Pass::Element* x, const double* given, typename Pass::Word* words, std::int64_t pitch) const {
-    const auto& loops = fold_table().of<FoldLoops<Pass>>();
-    const ScratchOf<typename Pass::Element> own(plan.make == nullptr ? 0 : kBlock);
+  void fold(const PassSteps& pass, std::int64_t b, std::int64_t part, const char* x, const double* given, void* words, std::int64_t pitch) const {
+    const ScratchOf<char> own(plan.make == nullptr ? 0 : kBlock * pass.element);
     if (parts.runs == 1 && parts.per_run == 1) {
       for_runs(plan.kept, begin(b), begin(b) + size(b), kBatch, [&](std::int64_t offset, std::int64_t count, std::int64_t stride) {
-        const auto* rows = made(x, offset, count, stride, plan.inner, own.get());
-        loops.rows(rows, count, stride, plan.inner, given, words, pitch);
-        given += count, words += count;
+        const char* rows = made(pass.element, x, offset, count, stride, plan.inner, own.get());
+        pass.rows(rows, count, stride, plan.inner, given, words, pitch);
+        given += count, words = at_fold(words, pass, count);
       });
       return;
     }
-    for (std::int64_t i = 0; i < size(b); ++i) fold_one<Pass>(x, offset_of(plan.kept, begin(b) + i), part, given[i], own.get(), words + i, pitch);
+    for (std::int64_t i = 0; i < size(b); ++i)
+      fold_one(pass, x, offset_of(plan.kept, begin(b) + i), part, given[i], own.get(), at_fold(words, pass, i), pitch);
   }
 
   // The first of `count` runs of `length`, `stride` apart: where they lie, or, made for this purpose, one after the other in `own`. A part
   // has no more elements than there is room for.
-  template <class E>
-  const E* made(const E* x, std::int64_t offset, std::int64_t count, std::int64_t& stride, std::int64_t length, E* own) const {
-    if (plan.make == nullptr) return x + offset;
+  const char* made(std::int64_t element, const char* x, std::int64_t offset, std::int64_t count, std::int64_t& stride, std::int64_t length, char* own) const {
+    if (plan.make == nullptr) return x + offset * element;
     if (stride == length) {
       (*plan.make)(offset, count * length, own);
     } else {
-      for (std::int64_t i = 0; i < count; ++i) (*plan.make)(offset + i * stride, length, own + i * length);
+      for (std::int64_t i = 0; i < count; ++i) (*plan.make)(offset + i * stride, length, own + i * length * element);
       stride = length;
     }
     return own;
   }
 
-  template <class Pass>
-  void fold_one(const typename Pass::Element* x, std::int64_t start_of, std::int64_t part, double given, typename Pass::Element* own, typename Pass::Word* words,
-                std::int64_t pitch) const {
-    const auto& loops = fold_table().of<FoldLoops<Pass>>();
+  void fold_one(const PassSteps& pass, const char* x, std::int64_t start_of, std::int64_t part, double given, char* own, void* words, std::int64_t pitch) const {
     double of_each[kBatch];
     std::fill_n(of_each, kBatch, given);
-    typename Pass::Word each[kBatch * Pass::kWords];
-    start<Pass>(words, 1, pitch);
+    Words<kBatch> each;
+    pass.start(words, 1, pitch);
     parts.in(part, [&](std::int64_t first, std::int64_t end, std::int64_t from, std::int64_t length) {
       for_runs(plan.folded, first, end, kBatch, [&](std::int64_t offset, std::int64_t count, std::int64_t stride) {
-        const auto* runs = made(x, start_of + offset + from, count, stride, length, own);
-        loops.rows(runs, count, stride, length, of_each, each, kBatch);
-        for (std::int64_t i = 0; i < count; ++i) merge<Pass>(words, pitch, each + i, kBatch);
+        const char* runs = made(pass.element, x, start_of + offset + from, count, stride, length, own);
+        pass.rows(runs, count, stride, length, of_each, each.bytes, kBatch);
+        pass.merge(words, 1, pitch, each.bytes, count, kBatch);
       });
     });
   }
@@ -156,99 +133,87 @@ struct Columns {
   std::int64_t begin(std::int64_t b) const { return b / blocks * inner + b % blocks * kColumns; }
   std::int64_t size(std::int64_t b) const { return std::min(kColumns, inner - b % blocks * kColumns); }
 
-  template <class Pass>
-  void fold(std::int64_t b, std::int64_t part, const typename Pass::Element* x, const double* given, typename Pass::Word* words, std::int64_t pitch) const {
-    start<Pass>(words, size(b), pitch);
-    x += offset_of(plan.kept, b / blocks) + b % blocks * kColumns;
+  void fold(const PassSteps& pass, std::int64_t b, std::int64_t part, const char* x, const double* given, void* words, std::int64_t pitch) const {
+    pass.start(words, size(b), pitch);
+    const std::int64_t start = offset_of(plan.kept, b / blocks) + b % blocks * kColumns;
     parts.in(part, [&](std::int64_t first, std::int64_t end, std::int64_t row, std::int64_t rows) {
       for (std::int64_t matrix = first; matrix < end; ++matrix) {
-        const auto* from = x + offset_of(matrices, matrix) + row * inner;
-        if (inner < kNarrow && rows >= kNarrow) fold_narrow<Pass>(from, rows, given, words, pitch);
-        else fold_table().of<FoldLoops<Pass>>().columns(from, rows, inner, size(b), given, words, pitch);
+        const char* from = x + (start + offset_of(matrices, matrix) + row * inner) * pass.element;
+        if (inner < kNarrow && rows >= kNarrow) fold_narrow(pass, from, rows, given, words, pitch);
+        else pass.columns(from, rows, inner, size(b), given, words, pitch);
       }
     });
   }
 
   // Several rows are taken as one, and the folds of a column merged in the end.
-  template <class Pass>
-  void fold_narrow(const typename Pass::Element* x, std::int64_t rows, const double* given, typename Pass::Word* words, std::int64_t pitch) const {
-    const auto& loops = fold_table().of<FoldLoops<Pass>>();
+  void fold_narrow(const PassSteps& pass, const char* x, std::int64_t rows, const double* given, void* words, std::int64_t pitch) const {
     const std::int64_t times = inner < 4 ? 32 : 16, wide = times * inner;
-    typename Pass::Word of_wide[kMaxWide * Pass::kWords];
+    Words<kMaxWide> of_wide;
     double given_wide[kMaxWide];
-    if constexpr (Pass::kGiven)
+    if (pass.takes_given)
       for (std::int64_t c = 0; c < wide; ++c) given_wide[c] = given[c % inner];
-    start<Pass>(of_wide, wide, wide);
-    loops.columns(x, rows / times, wide, wide, given_wide, of_wide, wide);
-    for (std::int64_t c = 0; c < wide; ++c) merge<Pass>(words + c % inner, pitch, of_wide + c, wide);
-    loops.columns(x + rows / times * wide, rows % times, inner, inner, given, words, pitch);
+    pass.start(of_wide.bytes, wide, wide);
+    pass.columns(x, rows / times, wide, wide, given_wide, of_wide.bytes, wide);
+    pass.merge(words, inner, pitch, of_wide.bytes, wide, wide);
+    pass.columns(x + rows / times * wide * pass.element, rows % times, inner, inner, given, words, pitch);
   }
 };
 
 // --- both ---
 
 // The words of all results, folded in parts: result r at words[r], its parts, which are merged into it, `results` apart.
-template <class Pass, class Folds>
-void fold_parts(const Folds& folds, const typename Pass::Element* x, const double* given, typename Pass::Word* words) {
+template <class Folds>
+void fold_parts(const PassSteps& pass, const Folds& folds, const char* x, const double* given, void* words) {
   const std::int64_t parts = folds.parts.count, results = folds.plan.results, pitch = parts * results;
   in_parallel(folds.batches() * parts, folds.plan.count / parts * folds.size(0), [&](std::int64_t unit) {
     const std::int64_t b = unit / parts, part = unit % parts, first = folds.begin(b);
-    folds.template fold<Pass>(b, part, x, given + first, words + part * results + first, pitch);
+    folds.fold(pass, b, part, x, given + first, at_fold(words, pass, part * results + first), pitch);
   });
-  for (std::int64_t part = 1; part < parts; ++part)
-    for (std::int64_t r = 0; r < results; ++r) merge<Pass>(words + r, pitch, words + part * results + r, pitch);
+  for (std::int64_t part = 1; part < parts; ++part) pass.merge(words, results, pitch, at_fold(words, pass, part * results), results, pitch);
 }
 
-template <class Recipe, class Folds, class T>
-void run_folds(const Folds& folds, const T* x, typename Recipe::Result* y) {
-  using Last = typename Recipe::Last;
-  using First = std::conditional_t<std::is_void_v<typename Recipe::First>, Last, typename Recipe::First>;
-  constexpr bool two_passes = !std::is_void_v<typename Recipe::First>;
+template <class Folds>
+void run_folds(const RecipeSteps& recipe, const Folds& folds, const char* x, char* y) {
+  const PassSteps *const before = recipe.first, &last = *recipe.last;
   const double count = static_cast<double>(folds.plan.count);
   if (folds.parts.count == 1) {
     in_parallel(folds.batches(), folds.plan.count * folds.size(0), [&](std::int64_t b) {
       const std::int64_t first = folds.begin(b), results = folds.size(b);
       double given[kColumns];
-      std::fill_n(given, std::max<std::int64_t>(1, results), Recipe::kNothing);
-      if constexpr (two_passes) {
-        typename First::Word before[kColumns * First::kWords];
-        folds.template fold<First>(b, 0, bits<First>(x), given, before, results);
-        for (std::int64_t i = 0; i < results; ++i) given[i] = Recipe::between(words_of<First>(before + i, results).at, count);
+      Words<kColumns> words;
+      std::fill_n(given, results, recipe.nothing);
+      if (before != nullptr) {
+        folds.fold(*before, b, 0, x, given, words.bytes, results);
+        recipe.between(words.bytes, results, results, count, given);
       }
-      typename Last::Word words[kColumns * Last::kWords];
-      folds.template fold<Last>(b, 0, bits<Last>(x), given, words, results);
-      for (std::int64_t i = 0; i < results; ++i) y[first + i] = Recipe::result(words_of<Last>(words + i, results).at, count, given[i]);
+      folds.fold(last, b, 0, x, given, words.bytes, results);
+      recipe.results(words.bytes, results, results, count, given, y + first * recipe.result);
     });
     return;
   }
-  const std::int64_t results = folds.plan.results, pitch = results * folds.parts.count;
-  using Largest = std::conditional_t<(sizeof(typename First::Word) * First::kWords > sizeof(typename Last::Word) * Last::kWords), First, Last>;
-  const std::int64_t words_size = Scratch::size<typename Largest::Word>(pitch * Largest::kWords);
-  Scratch memory(Scratch::size<double>(results) + Scratch::size<char>(words_size));
+  const std::int64_t results = folds.plan.results, pitch = results * folds.parts.count, size = Scratch::size<char>(pitch * kMostWordBytes);
+  Scratch memory(Scratch::size<double>(results) + size);
   double* given = memory.take<double>(results);
-  void* words = memory.take<char>(words_size);
-  std::fill_n(given, results, Recipe::kNothing);
-  if constexpr (two_passes) {
-    auto* before = static_cast<typename First::Word*>(words);
-    fold_parts<First>(folds, bits<First>(x), given, before);
-    for (std::int64_t r = 0; r < results; ++r) given[r] = Recipe::between(words_of<First>(before + r, pitch).at, count);
+  void* words = memory.take<char>(size);
+  std::fill_n(given, results, recipe.nothing);
+  if (before != nullptr) {
+    fold_parts(*before, folds, x, given, words);
+    recipe.between(words, results, pitch, count, given);
   }
-  auto* last = static_cast<typename Last::Word*>(words);
-  fold_parts<Last>(folds, bits<Last>(x), given, last);
-  for (std::int64_t r = 0; r < results; ++r) y[r] = Recipe::result(words_of<Last>(last + r, pitch).at, count, given[r]);
+  fold_parts(last, folds, x, given, words);
+  recipe.results(words, results, pitch, count, given, y);
 }
 
-template <class Recipe, class T>
-void run(const FoldPlan& plan, const T* x, typename Recipe::Result* y) {
+void run(const RecipeSteps& recipe, const FoldPlan& plan, const void* x, void* y) {
   if (plan.results == 0) return;
   if (plan.count == 0) {
-    typename Recipe::Last::Word nothing[Recipe::Last::kWords];
-    start<typename Recipe::Last>(nothing, 1, 1);
-    std::fill_n(y, plan.results, Recipe::result(nothing, 0, Recipe::kNothing));
+    Words<1> nothing;
+    recipe.last->start(nothing.bytes, 1, 1);
+    for (std::int64_t i = 0; i < plan.results; ++i) recipe.results(nothing.bytes, 1, 1, 0, &recipe.nothing, static_cast<char*>(y) + i * recipe.result);
     return;
   }
-  if (plan.inner_folded) run_folds<Recipe>(Runs(plan), x, y);
-  else run_folds<Recipe>(Columns(plan), x, y);
+  if (plan.inner_folded) run_folds(recipe, Runs(plan), static_cast<const char*>(x), static_cast<char*>(y));
+  else run_folds(recipe, Columns(plan), static_cast<const char*>(x), static_cast<char*>(y));
 }
 
 template <class T>
@@ -256,7 +221,7 @@ void subtract_means(const FoldPlan& plan, const T* x, T* y) {
   if (plan.results == 0 || plan.count == 0) return;
   Scratch memory(Scratch::size<double>(plan.results));
   double* const means = memory.take<double>(plan.results);
-  run<ExactMeanOf<T>>(plan, x, means);
+  run(kStepsOfRecipe<ExactMeanOf<T>>, plan, x, means);
   const std::int64_t kept = product(plan.kept), folded = product(plan.folded);
   in_parallel(kept * folded, plan.inner, [&](std::int64_t unit) {
     const std::int64_t k = unit / folded, at = offset_of(plan.kept, k) + offset_of(plan.folded, unit % folded);
@@ -269,23 +234,22 @@ void subtract_means(const FoldPlan& plan, const T* x, T* y) {
 }
 
 template <class T>
-void fold_numbers(Fold what, const FoldPlan& plan, const T* x, void* y) {
-  T* results = static_cast<T*>(y);
+const RecipeSteps& recipe_of(Fold what) {
   switch (what) {
-    case Fold::kSum: return run<SumOf<T>>(plan, x, results);
-    case Fold::kMean: return run<MeanOf<T>>(plan, x, results);
-    case Fold::kProd: return run<ProductOf<T>>(plan, x, results);
-    case Fold::kMax: return run<ExtremeOf<T, true>>(plan, x, results);
-    case Fold::kMin: return run<ExtremeOf<T, false>>(plan, x, results);
-    case Fold::kCountNonzero: return run<CountOf<T>>(plan, x, static_cast<std::int64_t*>(y));
+    case Fold::kSum: return kStepsOfRecipe<SumOf<T>>;
+    case Fold::kMean: return kStepsOfRecipe<MeanOf<T>>;
+    case Fold::kProd: return kStepsOfRecipe<ProductOf<T>>;
+    case Fold::kMax: return kStepsOfRecipe<ExtremeOf<T, true>>;
+    case Fold::kMin: return kStepsOfRecipe<ExtremeOf<T, false>>;
+    case Fold::kCountNonzero: return kStepsOfRecipe<CountOf<T>>;
     default: break;
   }
   if constexpr (std::floating_point<T>) {
     switch (what) {
-      case Fold::kLogSumExp: return run<LogSumExpOf<T>>(plan, x, results);
-      case Fold::kVariance: return run<VarianceOf<T, false>>(plan, x, results);
-      case Fold::kStandardDeviation: return run<VarianceOf<T, true>>(plan, x, results);
-      case Fold::kEuclideanNorm: return run<NormOf<T>>(plan, x, results);
+      case Fold::kLogSumExp: return kStepsOfRecipe<LogSumExpOf<T>>;
+      case Fold::kVariance: return kStepsOfRecipe<VarianceOf<T, false>>;
+      case Fold::kStandardDeviation: return kStepsOfRecipe<VarianceOf<T, true>>;
+      case Fold::kEuclideanNorm: return kStepsOfRecipe<NormOf<T>>;
       default: break;
     }
   }
@@ -347,15 +311,10 @@ void fold(Fold what, DType dtype, const FoldPlan& plan, const void* x, void* y) 
     return fold(what, dtype, lying, all.get(), y);
   }
   if (dtype == DType::bool_) {
-    const bool* truths = static_cast<const bool*>(x);
-    if (what == Fold::kAny) return run<TruthOf<false>>(plan, truths, static_cast<bool*>(y));
-    if (what == Fold::kAll) return run<TruthOf<true>>(plan, truths, static_cast<bool*>(y));
-    return run<CountOf<bool>>(plan, truths, static_cast<std::int64_t*>(y));
+    const RecipeSteps& recipe = what == Fold::kAny ? kStepsOfRecipe<TruthOf<false>> : what == Fold::kAll ? kStepsOfRecipe<TruthOf<true>> : kStepsOfRecipe<CountOf<bool>>;
+    return run(recipe, plan, x, y);
   }
-  with_number(dtype, [&](auto* tag) {
-    using T = std::remove_pointer_t<decltype(tag)>;
-    fold_numbers(what, plan, static_cast<const T*>(x), y);
-  });
+  with_number(dtype, [&](auto* tag) { run(recipe_of<std::remove_pointer_t<decltype(tag)>>(what), plan, x, y); });
 }
 
 void center(DType dtype, const FoldPlan& plan, const void* x, void* y) {

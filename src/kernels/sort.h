@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/pool.h"
+#include "kernels/scratch.h"
 
 namespace weft::inline v0::kernels {
 
@@ -19,78 +20,116 @@ bool is_less(T a, T b) {
   else return a < b;
 }
 
-/// Comes a before b? Elements of equal value come in neither order: sorts are stable.
-template <class T>
-struct Before {
-  bool descending;
-  bool operator()(T a, T b) const { return descending ? is_less(b, a) : is_less(a, b); }
-};
-
 /// A tensor [outer, count, inner] as lanes of `count` elements that are `inner` apart.
 struct Lanes {
   std::int64_t outer, count, inner;
 };
 
+/// The positions of a lane's elements in order, equal ones in the order of their positions: a stable sort.
+template <class T>
+std::vector<std::int32_t> order_reference(const T* x, std::int64_t count, std::int64_t stride, bool descending) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return descending ? is_less(x[b * stride], x[a * stride]) : is_less(x[a * stride], x[b * stride]);
+  });
+  return order;
+}
+
+// Below, an element is sorted as an entry: a key, whose order as an unsigned number is that of the elements, and its position. No two
+// entries are equal, so whatever sorts them is stable, and one text sorts all dtypes: two kinds of entries serve them.
+
+/// Elements of up to 32 bits: the key above the position.
+struct NarrowEntry {
+  using Key = std::uint32_t;
+  std::uint64_t both;
+  NarrowEntry(Key key, std::int32_t position) : both(std::uint64_t{key} << 32 | static_cast<std::uint32_t>(position)) {}
+  std::int32_t position() const { return static_cast<std::int32_t>(both & 0xffffffffu); }
+  friend bool operator<(NarrowEntry a, NarrowEntry b) { return a.both < b.both; }
+};
+struct WideEntry {
+  using Key = std::uint64_t;
+  Key key;
+  std::int32_t at;
+  WideEntry(Key k, std::int32_t position) : key(k), at(position) {}
+  std::int32_t position() const { return at; }
+  friend bool operator<(WideEntry a, WideEntry b) { return a.key != b.key ? a.key < b.key : a.at < b.at; }
+};
+template <class T>
+using EntryOf = std::conditional_t<sizeof(T) <= 4, NarrowEntry, WideEntry>;
+
+/// Unsigned numbers in the order of the elements: NaN last, and -0 as 0.
+template <class T>
+typename EntryOf<T>::Key key_of(T x) {
+  using Key = typename EntryOf<T>::Key;
+  if constexpr (std::floating_point<T>) {
+    constexpr Key sign = Key{1} << (8 * sizeof(T) - 1);
+    if (x != x) return ~Key{0};
+    const Key bits = std::bit_cast<Key>(x == 0 ? T(0) : x);
+    return (bits & sign) != 0 ? ~bits : bits | sign;
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<Key>(x) ^ Key{1} << (8 * sizeof(Key) - 1);
+  } else {
+    return x;
+  }
+}
+
+/// Sorts entries on all threads, and the first k of them.
+void sort_entries(NarrowEntry* entries, std::int64_t count);
+void sort_entries(WideEntry* entries, std::int64_t count);
+void sort_first_entries(NarrowEntry* entries, std::int64_t count, std::int64_t k);
+void sort_first_entries(WideEntry* entries, std::int64_t count, std::int64_t k);
+
+template <class T>
+void write_entries(const T* x, std::int64_t count, std::int64_t stride, bool descending, EntryOf<T>* entries) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto key = key_of(x[k * stride]);
+    entries[k] = {static_cast<typename EntryOf<T>::Key>(descending ? ~key : key), static_cast<std::int32_t>(k)};
+  }
+}
+
 inline constexpr std::int64_t kSortSerial = 16384;  // elements that one thread sorts by itself
 
-/// std::stable_sort, in parts that are sorted side by side and then merged. The result of a stable sort is unique, so parts do not show.
-template <class It, class Compare>
-void stable_sort_parts(It first, std::int64_t count, const Compare& before) {
-  if (count <= 2 * kSortSerial) return std::stable_sort(first, first + count, before);
-  std::int64_t parts = 2;
-  while (parts < 64 && count / parts > kSortSerial) parts *= 2;
-  const auto bound = [&](std::int64_t part) { return first + count * part / parts; };
-  parallel_for(parts, [&](std::int64_t part) { std::stable_sort(bound(part), bound(part + 1), before); });
-  for (std::int64_t width = 1; width < parts; width *= 2)
-    parallel_for(parts / (2 * width), [&](std::int64_t pair) {
-      const std::int64_t part = pair * 2 * width;
-      std::inplace_merge(bound(part), bound(part + width), bound(part + 2 * width), before);
-    });
-}
-
-/// Calls each(base, scratch) for the first element of every lane, lanes shared among threads; scratch is the thread's, of `count` elements.
-template <class S, class Each>
-void for_each_lane(Lanes lanes, const Each& each) {
+/// Calls each(offset of its first element, entries) for every lane, lanes shared among threads. REQUIRES: count fits i32.
+template <class T, class Each>
+void for_each_lane(const T* x, Lanes lanes, bool descending, const Each& each) {
   const std::int64_t grain = std::max<std::int64_t>(1, kSortSerial / std::max<std::int64_t>(1, lanes.count));
   parallel_ranges(lanes.outer * lanes.inner, grain, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<S> scratch(static_cast<std::size_t>(lanes.count));
-    for (std::int64_t lane = begin; lane < end; ++lane) each(lane / lanes.inner * lanes.count * lanes.inner + lane % lanes.inner, scratch);
+    const ScratchOf<EntryOf<T>> entries(lanes.count);
+    for (std::int64_t lane = begin; lane < end; ++lane) {
+      const std::int64_t base = lane / lanes.inner * lanes.count * lanes.inner + lane % lanes.inner;
+      write_entries(x + base, lanes.count, lanes.inner, descending, entries.get());
+      each(base, entries.get());
+    }
   });
 }
 
 template <class T>
-void sort_lanes(const T* x, Lanes lanes, Before<T> before, T* y) {
-  for_each_lane<T>(lanes, [&](std::int64_t base, std::vector<T>& lane) {
-    for (std::int64_t k = 0; k < lanes.count; ++k) lane[static_cast<std::size_t>(k)] = x[base + k * lanes.inner];
-    stable_sort_parts(lane.begin(), lanes.count, before);
-    for (std::int64_t k = 0; k < lanes.count; ++k) y[base + k * lanes.inner] = lane[static_cast<std::size_t>(k)];
+void sort_lanes(const T* x, Lanes lanes, bool descending, T* y) {
+  for_each_lane(x, lanes, descending, [&](std::int64_t base, EntryOf<T>* entries) {
+    sort_entries(entries, lanes.count);
+    for (std::int64_t k = 0; k < lanes.count; ++k) y[base + k * lanes.inner] = x[base + entries[k].position() * lanes.inner];
   });
 }
 
-/// The positions along the lane in the order that sort_lanes makes. REQUIRES: count fits i32.
+/// The positions along the lane in the order that sort_lanes makes.
 template <class T>
-void argsort_lanes(const T* x, Lanes lanes, Before<T> before, std::int32_t* y) {
-  for_each_lane<std::int32_t>(lanes, [&](std::int64_t base, std::vector<std::int32_t>& order) {
-    std::iota(order.begin(), order.end(), 0);
-    stable_sort_parts(order.begin(), lanes.count, [&](std::int32_t a, std::int32_t b) { return before(x[base + a * lanes.inner], x[base + b * lanes.inner]); });
-    for (std::int64_t k = 0; k < lanes.count; ++k) y[base + k * lanes.inner] = order[static_cast<std::size_t>(k)];
+void argsort_lanes(const T* x, Lanes lanes, bool descending, std::int32_t* y) {
+  for_each_lane(x, lanes, descending, [&](std::int64_t base, EntryOf<T>* entries) {
+    sort_entries(entries, lanes.count);
+    for (std::int64_t k = 0; k < lanes.count; ++k) y[base + k * lanes.inner] = entries[k].position();
   });
 }
 
 /// The k largest of each row, largest first, of equal ones the lower position first. REQUIRES: k <= count, which fits i32.
 template <class T>
 void top_k_rows(const T* x, std::int64_t rows, std::int64_t count, std::int64_t k, T* values, std::int32_t* positions) {
-  for_each_lane<std::int32_t>({rows, count, 1}, [&](std::int64_t base, std::vector<std::int32_t>& order) {
-    const T* row = x + base;
-    const std::int64_t r = count == 0 ? 0 : base / count;
-    std::iota(order.begin(), order.end(), 0);
-    std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::int32_t a, std::int32_t b) {
-      if (is_less(row[b], row[a])) return true;
-      return !is_less(row[a], row[b]) && a < b;
-    });
+  for_each_lane(x, {rows, count, 1}, true, [&](std::int64_t base, EntryOf<T>* entries) {
+    sort_first_entries(entries, count, k);
+    const std::int64_t to = base / count * k;
     for (std::int64_t i = 0; i < k; ++i) {
-      positions[r * k + i] = order[static_cast<std::size_t>(i)];
-      values[r * k + i] = row[order[static_cast<std::size_t>(i)]];
+      positions[to + i] = entries[i].position();
+      values[to + i] = x[base + positions[to + i]];
     }
   });
 }
@@ -99,12 +138,15 @@ void top_k_rows(const T* x, std::int64_t rows, std::int64_t count, std::int64_t 
 /// first ones. REQUIRES: count fits i32.
 template <class T>
 std::vector<std::int32_t> number_distinct_reference(const T* x, std::int64_t count, std::int32_t* numbers) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(count)), firsts;
-  std::iota(order.begin(), order.end(), 0);
-  stable_sort_parts(order.begin(), count, [&](std::int32_t a, std::int32_t b) { return is_less(x[a], x[b]); });
+  std::vector<std::int32_t> firsts;
+  const ScratchOf<EntryOf<T>> entries(count);
+  write_entries(x, count, 1, false, entries.get());
+  sort_entries(entries.get(), count);
   // Equal elements now follow one another in the order of their positions: each learns the position of its first.
-  for (std::size_t i = 0; i < order.size(); ++i)
-    numbers[order[i]] = i > 0 && x[order[i]] == x[order[i - 1]] ? numbers[order[i - 1]] : order[i];
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t at = entries.get()[i].position(), before = i > 0 ? entries.get()[i - 1].position() : at;
+    numbers[at] = i > 0 && x[at] == x[before] ? numbers[before] : at;
+  }
   for (std::int32_t k = 0; k < static_cast<std::int32_t>(count); ++k) {
     if (numbers[k] == k) {
       numbers[k] = static_cast<std::int32_t>(firsts.size());

@@ -1,9 +1,12 @@
 // Creation and conversion.
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "base/convert.h"
 #include "base/pool.h"
 #include "core/strides.h"
+#include "kernels/scratch.h"
 #include "ops/families.h"
 #include "ops/row.h"
 
@@ -20,6 +23,18 @@ void fill_with(KernelCall& call, int value) {
   with_element(call.out_dtype(), [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     std::fill_n(call.out<T>(), call.out_shape().num_elements(), number<T>(value));
+  });
+}
+
+// The first input, integers of any dtype, in 64 bits; what does not fit becomes the largest that does.
+void copy_integers(const KernelCall& call, std::int64_t* to) {
+  with_element(call.dtype(), [&](auto* tag) {
+    using I = std::remove_pointer_t<decltype(tag)>;
+    if constexpr (std::integral<I> && !std::same_as<I, bool>) {
+      const I* from = call.in<I>(0);
+      for (std::int64_t i = 0, count = call.shape(0).num_elements(); i < count; ++i)
+        to[i] = std::in_range<std::int64_t>(from[i]) ? static_cast<std::int64_t>(from[i]) : std::numeric_limits<std::int64_t>::max();
+    }
   });
 }
 
@@ -267,21 +282,17 @@ std::vector<Op> create() {
          const int axis = Infer{static_cast<const OpArgs&>(call), {}}.axis("axis", shape.rank() + 1);
          std::int64_t outer = 1, inner = 1;
          for (int i = 0; i < shape.rank(); ++i) (i < axis ? outer : inner) *= shape[i];
-         with_element(call.dtype(), [&](auto* index_tag) {
-           with_element(call.out_dtype(), [&](auto* tag) {
-             using I = std::remove_pointer_t<decltype(index_tag)>;
-             using T = std::remove_pointer_t<decltype(tag)>;
-             if constexpr (std::integral<I> && !std::same_as<I, bool>) {
-               const I* indices = call.in<I>(0);
-               T* y = call.out<T>();
-               const T on = convert<T>(call.real("on_value"));
-               std::fill_n(y, outer * depth * inner, convert<T>(call.real("off_value")));
-               for (std::int64_t o = 0; o < outer; ++o)
-                 for (std::int64_t i = 0; i < inner; ++i, ++indices)
-                   if (static_cast<std::uint64_t>(*indices) < static_cast<std::uint64_t>(depth))  // negative ones become huge
-                     y[(o * depth + static_cast<std::int64_t>(*indices)) * inner + i] = on;
-             }
-           });
+         const kernels::ScratchOf<std::int64_t> indices(outer * inner);
+         copy_integers(call, indices.get());
+         with_element(call.out_dtype(), [&](auto* tag) {
+           using T = std::remove_pointer_t<decltype(tag)>;
+           T* y = call.out<T>();
+           const T on = convert<T>(call.real("on_value"));
+           std::fill_n(y, outer * depth * inner, convert<T>(call.real("off_value")));
+           const std::int64_t* index = indices.get();
+           for (std::int64_t o = 0; o < outer; ++o)
+             for (std::int64_t i = 0; i < inner; ++i, ++index)
+               if (0 <= *index && *index < depth) y[(o * depth + *index) * inner + i] = on;
          });
        },
        .batch = batch::carry,
@@ -303,20 +314,16 @@ std::vector<Op> create() {
        },
        .kernel = [](KernelCall& call) {
          const std::int64_t count = call.shape(0).num_elements(), maxlen = call.integer("maxlen");
-         with_element(call.dtype(), [&](auto* length_tag) {
-           with_element(call.out_dtype(), [&](auto* tag) {
-             using I = std::remove_pointer_t<decltype(length_tag)>;
-             using T = std::remove_pointer_t<decltype(tag)>;
-             if constexpr (std::integral<I> && !std::same_as<I, bool>) {
-               T* y = call.out<T>();
-               for (std::int64_t i = 0; i < count; ++i, y += maxlen) {
-                 const I length = call.in<I>(0)[i];
-                 const std::int64_t set = length <= I(0) ? 0 : static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(length), static_cast<std::uint64_t>(maxlen)));
-                 std::fill_n(y, set, number<T>(1));
-                 std::fill_n(y + set, maxlen - set, number<T>(0));
-               }
-             }
-           });
+         const kernels::ScratchOf<std::int64_t> lengths(count);
+         copy_integers(call, lengths.get());
+         with_element(call.out_dtype(), [&](auto* tag) {
+           using T = std::remove_pointer_t<decltype(tag)>;
+           T* y = call.out<T>();
+           for (std::int64_t i = 0; i < count; ++i, y += maxlen) {
+             const std::int64_t set = std::clamp<std::int64_t>(lengths.get()[i], 0, maxlen);
+             std::fill_n(y, set, number<T>(1));
+             std::fill_n(y + set, maxlen - set, number<T>(0));
+           }
          });
        },
        .batch = batch::carry,

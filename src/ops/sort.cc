@@ -104,7 +104,7 @@ std::vector<Op> sort() {
          const kernels::Lanes lanes = lanes_along(call.shape(0), axis_of(call, call.shape(0).rank()));
          with_number(call.dtype(), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
-           kernels::sort_lanes(call.in<T>(0), lanes, kernels::Before<T>{call.choice("direction") == 1}, call.out<T>());
+           kernels::sort_lanes(call.in<T>(0), lanes, call.choice("direction") == 1, call.out<T>());
          });
        },
        .grad = [](const Backward& b) -> Grads {
@@ -130,7 +130,7 @@ std::vector<Op> sort() {
          const kernels::Lanes lanes = lanes_along(call.shape(0), axis_of(call, call.shape(0).rank()));
          with_number(call.dtype(), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
-           kernels::argsort_lanes(call.in<T>(0), lanes, kernels::Before<T>{call.choice("direction") == 1}, call.out<std::int32_t>());
+           kernels::argsort_lanes(call.in<T>(0), lanes, call.choice("direction") == 1, call.out<std::int32_t>());
          });
        },
        .batch = batch::carry,
