@@ -25,11 +25,13 @@ target_compile_options(weft_flags INTERFACE
   # Clang warns where a loop that allows unrolling or vectorising gets neither; some instances of a template cannot.
   $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
 
-# Loops of the library's own arithmetic are vectorised: nobody asks math functions for errno or for traps. Neither flag changes a result.
-# The optimiser's level is raised for every build that has one, but those with instruments, which are slow enough to compile.
+# Loops of the library's own arithmetic are vectorised: nobody asks math functions for errno or for traps. None of these flags changes a result.
+# A build with line numbers does so at its own level, which is quicker to compile, but for the kernels; one with instruments is slow enough as it is.
 add_library(weft_arithmetic INTERFACE)
 target_compile_options(weft_arithmetic INTERFACE -fno-math-errno -fno-trapping-math
-  $<$<AND:$<NOT:$<CONFIG:Debug>>,$<NOT:$<BOOL:${WEFT_INSTRUMENTED}>>>:-O3>)
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>,$<NOT:$<BOOL:${WEFT_INSTRUMENTED}>>>:-ftree-vectorize;-fvect-cost-model=dynamic>)
+add_library(weft_kernel_arithmetic INTERFACE)
+target_compile_options(weft_kernel_arithmetic INTERFACE $<$<AND:$<CONFIG:RelWithDebInfo>,$<NOT:$<BOOL:${WEFT_INSTRUMENTED}>>>:-O3>)
 
 # weft_precompile(<target> <header>...): what its sources include is compiled once. The time of a header is no part of that, or clang would refuse
 # what ccache has kept.

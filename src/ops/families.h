@@ -5,24 +5,24 @@
 
 namespace weft::inline v0::rows {
 
-std::vector<Op> pointwise();   // pointwise.cc
-std::vector<Op> elementary();  // elementary.cc
-std::vector<Op> compare();     // compare.cc
-std::vector<Op> activation();  // activation.cc
-std::vector<Op> reduce();      // reduce.cc
-std::vector<Op> shape();       // shape.cc
-std::vector<Op> slice();       // slice.cc
-std::vector<Op> create();      // create.cc
-std::vector<Op> gather();      // gather.cc
-std::vector<Op> segment();     // segment.cc
-std::vector<Op> sort();        // sort.cc
-std::vector<Op> matmul();      // matmul.cc
-std::vector<Op> linalg();      // linalg.cc
-std::vector<Op> conv();        // conv.cc
-std::vector<Op> pool();        // pool.cc
-std::vector<Op> nn();          // nn.cc
-std::vector<Op> random();      // random.cc
-std::vector<Op> optimize();    // optimize.cc
+[[gnu::cold]] std::vector<Op> pointwise();   // pointwise.cc
+[[gnu::cold]] std::vector<Op> elementary();  // elementary.cc
+[[gnu::cold]] std::vector<Op> compare();     // compare.cc
+[[gnu::cold]] std::vector<Op> activation();  // activation.cc
+[[gnu::cold]] std::vector<Op> reduce();      // reduce.cc
+[[gnu::cold]] std::vector<Op> shape();       // shape.cc
+[[gnu::cold]] std::vector<Op> slice();       // slice.cc
+[[gnu::cold]] std::vector<Op> create();      // create.cc
+[[gnu::cold]] std::vector<Op> gather();      // gather.cc
+[[gnu::cold]] std::vector<Op> segment();     // segment.cc
+[[gnu::cold]] std::vector<Op> sort();        // sort.cc
+[[gnu::cold]] std::vector<Op> matmul();      // matmul.cc
+[[gnu::cold]] std::vector<Op> linalg();      // linalg.cc
+[[gnu::cold]] std::vector<Op> conv();        // conv.cc
+[[gnu::cold]] std::vector<Op> pool();        // pool.cc
+[[gnu::cold]] std::vector<Op> nn();          // nn.cc
+[[gnu::cold]] std::vector<Op> random();      // random.cc
+[[gnu::cold]] std::vector<Op> optimize();    // optimize.cc
 
 inline std::vector<Family> all_families() {
   return {
