@@ -83,6 +83,11 @@ with tempfile.TemporaryDirectory() as folder:
            row["not_measured"] == {"declines": "thanks", "dies": "ended: out of luck"})
     expect("rounds are counted", row["rounds"] + row["discarded"] >= 4)
 
+    quiet, measure.STEAL = measure.STEAL, -1
+    noisy = measure.measure(CASE, ours, limit, triad, {}, PROTOCOL)
+    expect("of a host that steals all the time three rounds count", (noisy["rounds"], noisy["discarded"], noisy["ours_ns"]) == (3, 13, 100))
+    measure.STEAL = quiet
+
     everyone = [*ours, *limit, *triad, *(v for variants in peers.values() for v in variants)]
     expect("whose turn it is not is stopped", comes_true(lambda: {state(c.child.pid) for c in everyone if c.child} == {"T"}))
     ours[0].end()
