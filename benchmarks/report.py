@@ -20,10 +20,10 @@ which it took least. Contestants compute the same values from the same inputs, a
 0.1 %. Each library plays with its defaults and with settings that help it; the faster counts. The *limit* is what the machine needs for
 the unavoidable calls, bytes and floating-point operations alone, done in the fastest way found for just that, measured in the same
 rounds; of a training step it is the sum of its products and its update. *Triad* is the time in which a = b + s c, compiled as it stands,
-moves as many bytes on all cores: what is commonly called the bandwidth of a machine. Work that only moves bytes is compared with both. A cell is empty where a library has nothing of the kind, or for a
-reason that stands under *Not compared*: LibTorch
-traces no functions, JAX has neither Variables nor a tape, what is compiled is compared where ours is traced, and oneDNN has products,
-convolutions and a start.
+moves as many bytes on all cores: what is commonly called the bandwidth of a machine. Work that only moves bytes is compared with both.
+A cell is empty where a library has nothing of the kind, or for a reason that stands under *Not compared*: LibTorch traces no functions,
+JAX has neither Variables nor a tape, what is compiled is compared where ours is traced, and oneDNN has products, convolutions and a
+start.
 """
 
 
