@@ -44,23 +44,35 @@ std::vector<float> numbers(std::size_t count, std::uint32_t seed) {
   return x;
 }
 
+void expect_exact(const Arithmetic& one, const std::vector<float>& a, const std::vector<float>& b) {
+  const Op* const op = find_row(one.row);
+  for (const kernels::Isa set : {kernels::Isa::kBaseline, kernels::Isa::kV3, kernels::Isa::kV4}) {
+    if (set > kernels::best_isa()) continue;
+    const void* in[] = {a.data(), b.data()};
+    std::vector<float> got(a.size());
+    op->tile.every[static_cast<std::size_t>(f32)][set](in, got.data(), got.size());
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const float want = static_cast<float>(one.exact(static_cast<double>(a[k]), static_cast<double>(b[k])));
+      if (std::isnan(want) && std::isnan(got[k])) continue;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(got[k]), std::bit_cast<std::uint32_t>(want))
+          << one.row << " of " << a[k] << " and " << b[k] << " is " << got[k] << ", not " << want << ", on " << name_of(set);
+    }
+  }
+}
+
 TEST(Rounding, OfFloatsIsExactOnEveryInstructionSet) {
   const std::size_t count = test::small_scale() ? 1 << 14 : 1 << 18;
   const std::vector<float> a = numbers(count, 1), b = numbers(count, 2);
-  for (const Arithmetic& one : kArithmetic) {
-    const Op* const op = find_row(one.row);
-    for (const kernels::Isa set : {kernels::Isa::kBaseline, kernels::Isa::kV3, kernels::Isa::kV4}) {
-      if (set > kernels::best_isa()) continue;
-      const void* in[] = {a.data(), b.data()};
-      std::vector<float> got(count);
-      op->tile.every[static_cast<std::size_t>(f32)][set](in, got.data(), count);
-      for (std::size_t k = 0; k < count; ++k) {
-        const float want = static_cast<float>(one.exact(static_cast<double>(a[k]), static_cast<double>(b[k])));
-        if (std::isnan(want) && std::isnan(got[k])) continue;
-        ASSERT_EQ(std::bit_cast<std::uint32_t>(got[k]), std::bit_cast<std::uint32_t>(want))
-            << one.row << " of " << a[k] << " and " << b[k] << " is " << got[k] << ", not " << want << ", on " << name_of(set);
-      }
-    }
+  for (const Arithmetic& one : kArithmetic) ASSERT_NO_FATAL_FAILURE(expect_exact(one, a, b));
+}
+
+// WEFT_TEST_SCALE=long: all 2^32 of them, two minutes.
+TEST(Rounding, OfSquareRootsIsExactForEveryFloat) {
+  const std::uint64_t stride = test::long_scale() ? 1 : test::small_scale() ? 65521 : 4093;
+  std::vector<float> x(1 << 16);
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32;) {
+    for (float& each : x) each = std::bit_cast<float>(static_cast<std::uint32_t>(bits)), bits += stride;  // the last block wraps around
+    ASSERT_NO_FATAL_FAILURE(expect_exact(kArithmetic[4], x, x));
   }
 }
 
