@@ -13,8 +13,7 @@ namespace weft::inline v0::kernels {
 inline constexpr std::int64_t kMostWordBytes = 16;  // of all words of one fold
 
 struct PassSteps {
-  std::int64_t element, word;  // bytes
-  int words;
+  std::int64_t element, word;  // bytes of one
   bool takes_given;
   void (*rows)(const void* x, std::int64_t count, std::int64_t stride, std::int64_t n, const double* given, void* words, std::int64_t pitch);
   void (*columns)(const void* x, std::int64_t rows, std::int64_t stride, std::int64_t columns, const double* given, void* words, std::int64_t pitch);
@@ -65,7 +64,7 @@ struct StepsOfPass {
 };
 
 template <class Pass>
-inline constexpr PassSteps kStepsOfPass = {sizeof(typename Pass::Element), sizeof(typename Pass::Word), Pass::kWords, Pass::kGiven, StepsOfPass<Pass>::rows,
+inline constexpr PassSteps kStepsOfPass = {sizeof(typename Pass::Element), sizeof(typename Pass::Word), Pass::kGiven, StepsOfPass<Pass>::rows,
                                            StepsOfPass<Pass>::columns, StepsOfPass<Pass>::start, StepsOfPass<Pass>::merge};
 
 template <class Recipe>
