@@ -115,8 +115,6 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   }
   if (pinned_)
     for (const Variable* variable : call_.leaves.variables) trace->pinned.push_back(variable->slot());
-  for (const SlotUse& use : trace->writes)
-    if (use.argument < 0) touched_.insert(use.captured->slot());
   for (const SlotRef& slot : touched_)
     if (argument_of(slot) < 0 && !locals_.contains(slot)) trace->captured.push_back(slot);
   std::sort(trace->captured.begin(), trace->captured.end());

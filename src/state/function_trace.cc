@@ -156,9 +156,7 @@ bool Tracing::looks_at_identity() const {
   if (pinned_ || call_.leaves.variables.empty()) return false;
   for (const SlotRef& slot : stand_ins_)
     if (slot->identity_asked) return true;
-  bool aliases = std::any_of(touched_.begin(), touched_.end(), [&](const SlotRef& slot) { return is_passed(slot); });
-  each_write([&](const SlotRef& slot, const Tensor&, Location) { aliases = aliases || is_passed(slot); });
-  return aliases;
+  return std::any_of(touched_.begin(), touched_.end(), [&](const SlotRef& slot) { return is_passed(slot); });
 }
 
 void FunctionCall::begin(const Argument* copies) { state_->tracing->begin({copies, state_->arguments.size()}); }

@@ -143,7 +143,7 @@ class Tracing final : public SlotSymbols {
   std::vector<ValueId> asked_values_;  // the inputs for them
   std::unordered_set<SlotRef> locals_;
   std::vector<FunctionReport::Constant> frozen_;  // that are no constants of this graph
-  std::unordered_set<SlotRef> touched_;  // read, or looked at in another way
+  std::unordered_set<SlotRef> touched_;  // read, written, or looked at in another way
   const std::uint64_t first_made_ = Slot::last_id() + 1;  // Variables from here on are made by the body
   bool grew_ = false;
   bool own_gradients_ = false;

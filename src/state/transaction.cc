@@ -254,7 +254,7 @@ void Transaction::write(const SlotRef& slot, Tensor value, Location at, const ch
   slot->require_fits(by, value.spec(), at);
   if (slot->role == Slot::Role::kLocal) value = cut_off(std::move(value), at);
   Entry& entry = symbols != nullptr ? entry_of(slot) : seen_entry(slot, at);
-  if (symbols != nullptr && depth_ > 0) symbols->touched(slot);  // what will be undone has been seen by those who read it meanwhile
+  if (symbols != nullptr) symbols->touched(slot);  // also of what will be undone: those who read it meanwhile have seen it
   if (symbols != nullptr && symbols->takes(slot, value, at, by)) return entry.forget();
   if (fixed_writes && !entry.learned_write)
     throw StateError(by, slot->title() + " is not one of those that this update has been given to write; write it before or after.", at);

@@ -61,7 +61,7 @@ class SlotSymbols {
   virtual ~SlotSymbols() = default;
   /// Asked once for each slot that is read before it is written.
   virtual Tensor symbol_for(const SlotRef& slot, Location at) = 0;
-  /// What the program does depends on which slot this is, though nothing is read of it.
+  /// What the program does depends on which slot this is: it is written, or looked at in another way than being read.
   virtual void touched(const SlotRef& slot) = 0;
   /// A Variable has been made: the slot that it has from now on.
   virtual SlotRef made(SlotRef slot) = 0;
