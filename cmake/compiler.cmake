@@ -9,10 +9,15 @@ if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
 endif()
 
-# Without these permissions ccache keeps nothing that was compiled with a precompiled header.
+# Without these permissions ccache keeps nothing that was compiled with a precompiled header. With tests, paths are relative ones, so that
+# another clone finds what this one has compiled (and a debugger in that clone the sources of this one).
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WEFT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
+  if(WEFT_TESTS)
+    list(APPEND CMAKE_CXX_COMPILER_LAUNCHER CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
+  endif()
+  list(APPEND CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
 endif()
 
 add_library(weft_flags INTERFACE)
