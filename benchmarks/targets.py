@@ -12,19 +12,24 @@ class Target:
     cases: tuple      # beginnings of names; $ is the end of one
     measure: str      # a key of a row, the name of a peer: then ours / theirs, over_limit: ours - limit, or what rows that `cases` names
                       # in full make: the difference of two, or the growth since the first of their time, of the limit of it, or of
-                      # the instructions in tests/data for one unit of size
+                      # the instructions in tests/data for one unit of size; or the slope: what one more unit takes from row to row, against
+                      # what it takes from the first to the second, and the same of the limit
     least: float = 0  # what is measured is at least this, or
     most: float = 0   # at most this; without either it is only told
     cause: str = ""   # of falling short, as measured
 
     def values(self, rows):
-        if self.measure in ("difference", "growth", "growth_of_limit", "growth_of_instructions"):
-            by_name = {row["case"]: row["limit_ns" if self.measure == "growth_of_limit" else "ours_ns"] for row in rows}
+        if self.measure in ("difference", "growth", "growth_of_limit", "growth_of_instructions", "slope", "slope_of_limit"):
+            by_name = {row["case"]: row["limit_ns" if self.measure.endswith("_of_limit") else "ours_ns"] for row in rows}
             times = [instructions(case) if self.measure == "growth_of_instructions" else by_name.get(case) for case in self.cases]
             if not all(times):
                 return []
             if self.measure == "difference":
                 return [times[0] - times[1]]
+            if self.measure.startswith("slope"):
+                sizes = [size(case) for case in self.cases]
+                slopes = [(times[i + 1] - times[i]) / (sizes[i + 1] - sizes[i]) for i in range(len(times) - 1)]
+                return [slope / slopes[0] for slope in slopes[1:]]
             units = [time / size(case) for time, case in zip(times, self.cases)]
             return [unit / units[0] for unit in units[1:]]
         id = self.what.split()[0] if self.what[0] == "T" else None
@@ -149,10 +154,11 @@ TARGETS = (
     Target("T20 time for an example of T13, batch 256 and 1024 against 64",
            (*(f"traced step of {MLP}, batch {batch}" for batch in (64, 256)), f"traced step of {MLP} with Adam, batch 1024"), "growth",
            most=LINEAR),
-    Target("T20 time for a layer of an MLP, 8, 32 and 64 of them against 2",
-           tuple(f"traced step of an MLP, {depth} hidden layers of 256, batch 128" for depth in (2, 8, 32, 64)), "growth", most=LINEAR,
-           cause="A layer has 1 MB of weights, gradients and state of Adam, and 0.3 MB of activations: from 32 layers on no cache holds them, so the limit "
-                 "itself grows by 1.25 and 1.29."),
+    # The first layer has no gradient to its inputs, so a layer is what one more of them takes.
+    Target("T20 time for one more layer of an MLP, from 8 to 32 and from 32 to 64 of them against from 2 to 8",
+           tuple(f"traced step of an MLP, {depth} hidden layers of 256, batch 128" for depth in (2, 8, 32, 64)), "slope", most=LINEAR,
+           cause="A layer has 1 MB of weights, gradients and state of Adam, and 0.3 MB of activations: from 32 layers on no cache holds them, so that the limit "
+                 "grows, too."),
     Target("T14 forward from 32 channels, of limit", tuple(f"conv 3x3 forward, {w}" for w in WIDE), "of_limit", least=0.8),
     Target("T14 backward from 32 channels, of limit", tuple(f"conv 3x3 backward to {to}, {w}" for to in ("input", "filter") for w in WIDE),
            "of_limit", least=0.7),
@@ -169,8 +175,8 @@ def table(rows):
     """Lines of Markdown."""
     yield "\n## Targets\n"
     yield ("Where a target is a share of the bandwidth, the bandwidth is that of the *triad* throughout; what the same rows reach "
-           "of their *limit* stands in brackets. Growth is the time for one op, example or layer divided by that in the smallest of the rows, "
-           f"beside it the same of the limit: {LINEAR} is our own reading of linear.\n")
+           "of their *limit* stands in brackets. Growth is the time for one op or example divided by that in the smallest of the rows, or for one more layer "
+           f"divided by that in the first rows, beside it the same of the limit: {LINEAR} is our own reading of linear.\n")
     yield "| What | Target | Measured | |\n|---|---|---|---|"
     causes = []
     for target in TARGETS:
@@ -183,8 +189,8 @@ def table(rows):
         if reached < 1:
             causes.append(f"- {target.what}: {target.cause or 'the cause has not been measured.'}")
         beside = f" ({figures(replace(target, measure='of_limit').values(rows))} of limit)" if target.measure == "of_triad" else ""
-        if target.measure == "growth":
-            beside = f" (its limit {figures(replace(target, measure='growth_of_limit').values(rows))})"
+        if target.measure in ("growth", "slope"):
+            beside = f" (its limit {figures(replace(target, measure=target.measure + '_of_limit').values(rows))})"
         yield f"| {target.what} | {wanted} | {figures(values)}{beside} | {verdict} |"
     if causes:
         yield "\nWhat falls short, and why:\n"
