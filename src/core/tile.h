@@ -13,8 +13,6 @@
 
 namespace weft::inline v0 {
 
-struct Op;
-
 inline kernels::Half half_of(DType t) { return t == f16 ? kernels::Half::kF16 : t == bf16 ? kernels::Half::kBF16 : kernels::Half::kNo; }
 
 /// The body of a pointwise row. f16 and bf16 use the f32 lanes, rounded after the op.
@@ -22,19 +20,15 @@ struct Tile {
   int arity = 0;  // tensor inputs first, then real attributes as broadcast scalars
   std::array<kernels::TileFn, kNumDTypes> fn{};                      // for the instruction set in use
   std::array<kernels::PerIsa<kernels::TileFn>, kNumDTypes> every{};  // all clones: tests compare them
+  std::array<kernels::TileFn, kNumDTypes> one{};                     // of a single lane, whatever n is: shorter, with the same bits
   std::array<DType, kNumDTypes> out{};                               // what the lanes return
-  /// One loop, on f32, for this function and another one that reads its result as input `at`: of the inputs of both, without that one.
-  struct Pair {
-    const Op* second;
-    int at;
-    kernels::TileFn fn, past;  // as of one function
-  };
-  std::span<const Pair> pairs{};
+  kernels::Link link = kernels::Link::kNone;  // on f32, of functions so simple that they can be part of a chain
   kernels::TileFn past = nullptr;  // f32 lanes with stores past the caches, of functions that have such a form
   bool fused = false;  // f32 lanes use fused multiply-add where there is one, so their last bits depend on the instruction set
 
   explicit operator bool() const { return arity > 0; }
   kernels::TileFn for_dtype(DType t) const { return fn[static_cast<std::size_t>(is_half(t) ? f32 : t)]; }
+  kernels::TileFn one_for(DType t) const { return one[static_cast<std::size_t>(t)]; }  // halves have none
   std::uint8_t work() const { return fused ? kernels::kBusyWork : 1; }  // for a lane
   kernels::TileFn past_for(DType t) const { return t == f32 ? past : nullptr; }
   DType result(DType t) const {
@@ -186,6 +180,11 @@ template <int N, class F, class T>
 }
 #endif
 
+template <int N, class F, class T>
+void one_lane(const void* const* in, void* out, std::size_t) {
+  lane_loop<F, T>(in, out, 1, std::make_index_sequence<N>{});
+}
+
 // The element types that models compute with have clones; for the others the baseline must do. Sanitizers look at the source, which is
 // the same for all clones, and one takes them long enough.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -222,6 +221,9 @@ void add_lanes(Tile& tile) {
   const auto at = static_cast<std::size_t>(dtype_of<T>());
   tile.every[at] = lane_clones<N, F, T, fused>();
   tile.fn[at] = tile.every[at][kernels::isa()];
+  // Lanes of Fused numbers have other bits for each set, and those of rare types are not worth it.
+  if constexpr (!fused && (kHasClones<T> || std::is_same_v<T, bool>)) tile.one[at] = &one_lane<N, F, T>;
+  else tile.one[at] = tile.fn[at];
   tile.out[at] = dtype_of<R>();
 }
 
@@ -230,7 +232,10 @@ Tile make_tile(Types<T...>) {
   Tile tile{.arity = N, .fused = fused};
   (add_lanes<N, F, T, fused>(tile), ...);
   if constexpr (fused) tile.past = past_form<N, F, kernels::lane::Fused>();
-  else if constexpr (requires { F::kPast; }) tile.past = past_form<N, F, float>();
+  else if constexpr (requires { F::kLink; }) {
+    tile.past = past_form<N, F, float>();
+    tile.link = F::kLink;
+  }
   return tile;
 }
 

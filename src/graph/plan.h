@@ -94,6 +94,7 @@ class Plan {
   };
   struct Pointwise {
     std::vector<kernels::TileStep> tiles;
+    std::vector<std::vector<kernels::TileLink>> chains;  // of those steps that are one
     std::vector<Lane> inputs;
     std::vector<ValueId> outputs;
     std::vector<std::uint8_t> output_slots;
@@ -143,7 +144,7 @@ class Plan {
   void find_outputs();
   void lay_out();
   void prepare_pointwise(Step& step);
-  void join_pairs(std::span<const std::uint32_t> nodes, Pointwise& group) const;
+  void join_chains(std::span<const std::uint32_t> nodes, Pointwise& group) const;
   bool joins(const GraphNode& node, std::uint32_t step) const;
   bool begins_group(std::uint32_t n) const;
   bool is_closed(const Step& step) const;
@@ -203,6 +204,9 @@ class BoundPlan {
   void output(std::size_t i, void* data);
   /// REQUIRES: everything is bound; no interpreter is installed. An error is that of the call that failed.
   void run();
+  /// Runs both in turns, the even one first, as long as `go` holds, which each of them writes; returns how often they have run. For plans of
+  /// nothing but calls on few lanes that takes less than to run each. REQUIRES: as run; two frames of one plan.
+  static std::int64_t run_while(const bool& go, BoundPlan& even, BoundPlan& odd);
   const Spec& output_spec(std::size_t i) const { return plan_.output_spec(i); }
 
  private:
@@ -219,6 +223,7 @@ class BoundPlan {
   };
   bool only_direct() const;
   void find_calls();
+  void run_calls() const;
   const Plan& plan_;
   Plan::Frame* frame_;
   std::vector<std::int32_t> copied_;  // for each output: which of the copies, or -1

@@ -73,7 +73,9 @@ void Plan::prepare_pointwise(Step& step) {
     }
   }
   for (std::size_t k = 0; direct && lanes > 0 && k < made.tiles.size(); ++k) {
-    DirectCall call{made.tiles[k].fn, {}, static_cast<std::uint32_t>(made.slots[k]), static_cast<std::uint32_t>(lanes), made.tiles[k].count};
+    const GraphNode& node = graph_.nodes[group[k]];
+    const kernels::TileFn fn = lanes == 1 ? node.op->tile.one_for(values_[node.inputs[0]].spec.dtype) : made.tiles[k].fn;
+    DirectCall call{fn, {}, static_cast<std::uint32_t>(made.slots[k]), static_cast<std::uint32_t>(lanes), made.tiles[k].count};
     for (std::size_t i = 0; i < made.tiles[k].count; ++i) {
       const std::size_t slot = made.tiles[k].in[i];
       if (slot >= made.inputs.size()) call.in[i] = made.slots[slot - made.inputs.size()];
@@ -82,48 +84,55 @@ void Plan::prepare_pointwise(Step& step) {
     }
     made.direct.push_back(call);
   }
-  if (made.direct.empty()) join_pairs(group, made);
+  if (made.direct.empty()) join_chains(group, made);
   step.pointwise = static_cast<std::int32_t>(pointwise_.size());
   step.joined = group.size() < step.nodes.size();
   pointwise_.push_back(std::move(made));
 }
 
-// Where a result is read once, by a call that has a loop together with the one that makes it, both become one step.
-void Plan::join_pairs(std::span<const std::uint32_t> nodes, Pointwise& group) const {
-  std::vector<int> reads(group.inputs.size() + group.tiles.size());
-  for (const kernels::TileStep& tile : group.tiles)
+// Simple calls on f32 that follow each other become one step, in which what one makes goes to the next in a register.
+void Plan::join_chains(std::span<const std::uint32_t> nodes, Pointwise& group) const {
+  using kernels::Link, kernels::TileStep;
+  std::vector<int> reads(group.inputs.size() + group.tiles.size());  // of each slot, by later calls or by others
+  for (const TileStep& tile : group.tiles)
     for (std::size_t i = 0; i < tile.count; ++i) ++reads[tile.in[i]];
-  for (const std::uint8_t slot : group.output_slots) reads[slot] = 2;  // others read it
-  const auto is_f32 = [&](std::size_t k) {
+  for (const std::uint8_t slot : group.output_slots) ++reads[slot];
+  const auto link_of = [&](std::size_t k) {
     const GraphNode& node = graph_.nodes[nodes[k]];
-    return values_[node.inputs[0]].spec.dtype == f32 && values_[node.first].spec.dtype == f32;
+    return values_[node.inputs[0]].spec.dtype == f32 ? node.op->tile.link : Link::kNone;
   };
-  std::vector<bool> joined(group.tiles.size()), gone(group.tiles.size());
-  for (std::size_t k = 0; k < group.tiles.size(); ++k) {
-    kernels::TileStep& second = group.tiles[k];
-    for (std::size_t at = 0; at < second.count && !joined[k]; ++at) {
-      const std::size_t slot = second.in[at];
-      if (slot < group.inputs.size() || reads[slot] != 1) continue;
-      const std::size_t f = slot - group.inputs.size();
-      if (joined[f] || !is_f32(f) || !is_f32(k)) continue;
-      const Op &first_op = *graph_.nodes[nodes[f]].op, &second_op = *graph_.nodes[nodes[k]].op;
-      const auto pair = std::find_if(first_op.tile.pairs.begin(), first_op.tile.pairs.end(), [&](const Tile::Pair& p) { return p.second == &second_op && p.at == static_cast<int>(at); });
-      if (pair == first_op.tile.pairs.end()) continue;
-      kernels::TileStep both = group.tiles[f];
-      for (std::size_t i = 0; i < second.count; ++i)
-        if (i != at) both.in[both.count++] = second.in[i];
-      both.fn = pair->fn;
-      both.past = pair->past;
-      both.out = second.out;
-      both.work = static_cast<std::uint8_t>(both.work + second.work);
-      second = both;
-      joined[k] = gone[f] = true;
+  // Call k, whose operands are in memory but for what the call before it has made. What that made goes to memory if it is read more often than
+  // from the register. Takes three links at most.
+  const auto append = [&](std::vector<kernels::TileLink>& chain, std::size_t k) {
+    const TileStep &tile = group.tiles[k], *const before = chain.empty() ? nullptr : &group.tiles[k - 1];
+    const bool first = before != nullptr && tile.in[0] == before->out, second = before != nullptr && tile.count == 2 && tile.in[1] == before->out;
+    if (before != nullptr && reads[before->out] > (first || second)) chain.push_back({Link::kKeep, before->out});
+    if (!first && !second) chain.push_back({Link::kLoad, tile.in[0]});
+    const bool turned = second && !first;
+    chain.push_back({turned ? exchanged(link_of(k)) : link_of(k), tile.in[turned ? 0 : tile.count - 1]});
+  };
+  constexpr std::size_t kMostBefore = kernels::kMaxTileChain - 4;  // three links more, and one that keeps the result
+  std::vector<TileStep> steps;
+  for (std::size_t k = 0; k < group.tiles.size();) {
+    std::vector<kernels::TileLink> chain;
+    TileStep step = group.tiles[k];
+    std::size_t end = k;
+    for (; end < group.tiles.size() && link_of(end) != Link::kNone && chain.size() <= kMostBefore; ++end) append(chain, end);
+    if (end < k + 2) {  // nobody to go on with
+      steps.push_back(step);
+      ++k;
+      continue;
     }
+    step.fn = step.past = nullptr;
+    step.count = 0;
+    step.out = group.tiles[end - 1].out;
+    for (++k; k < end; ++k) step.work = static_cast<std::uint8_t>(step.work + group.tiles[k].work);
+    chain.push_back({Link::kKeep, step.out});
+    group.chains.push_back(std::move(chain));
+    step.chain = group.chains.back();
+    steps.push_back(step);
   }
-  std::size_t kept = 0;
-  for (std::size_t k = 0; k < group.tiles.size(); ++k)
-    if (!gone[k]) group.tiles[kept++] = group.tiles[k];
-  group.tiles.resize(kept);
+  group.tiles = std::move(steps);
 }
 
 }  // namespace weft::inline v0

@@ -94,7 +94,18 @@ struct Plan {
   std::size_t piece_bytes() const { return (tile * (repeats ? 16 : 8) + 63) / 64 * 64 + kPad; }
 };
 
+// Calls visit with each slot that the step writes.
+template <class Visit>
+void each_result(const TileStep& step, Visit visit) {
+  if (step.chain.empty()) return visit(step.out);
+  for (const TileLink& link : step.chain)
+    if (link.link == Link::kKeep) visit(link.slot);
+}
+
 bool streams(const Plan& plan) { return plan.past || std::any_of(plan.streams, plan.streams + plan.outputs.size(), [](bool b) { return b; }); }
+
+// Whether the program is nothing but a chain. Its loads begin in time whatever its tiles are.
+bool is_chain(const Plan& plan) { return plan.steps.size() == 1 && !plan.steps[0].chain.empty(); }
 
 // Programs of many operands have shorter tiles, so that those of all operands stay in the first-level cache together. Where memory sets the
 // pace the next tile's loads must begin before this one's stores are through, which takes tiles that the processor can see the end of.
@@ -103,7 +114,7 @@ std::size_t tile_for(const Plan& plan) {
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) operands += plan.scratch[i] < 0;
   for (const TileOutput& out : plan.outputs) operands += plan.scratch[out.slot] < 0;
   std::size_t tile = kTileLanes;
-  if (streams(plan)) tile = kStreamTileLanes;
+  if (streams(plan) && !is_chain(plan)) tile = kStreamTileLanes;
   while (tile > 256 && operands * tile * sizeof(float) > kFirstLevel) tile /= 2;
   return std::min(plan.total, tile);
 }
@@ -119,8 +130,8 @@ bool is_large(const Plan& plan, const TileOutput& out) {
 // Whether the program has one result, for which the caches are too small, and its last step can store that past them.
 bool goes_past(const Plan& plan) {
   const TileStep& last = plan.steps.back();
-  return plan.outputs.size() == 1 && last.past != nullptr && last.out == plan.outputs[0].slot && plan.outputs[0].half == Half::kNo &&
-         is_large(plan, plan.outputs[0]);
+  return plan.outputs.size() == 1 && (last.past != nullptr || !last.chain.empty()) && last.out == plan.outputs[0].slot &&
+         plan.outputs[0].half == Half::kNo && is_large(plan, plan.outputs[0]);
 }
 
 void lay_out(Plan& plan) {
@@ -140,7 +151,9 @@ void lay_out(Plan& plan) {
     direct[out.slot] = out.half == Half::kNo && !plan.streams[o];
   }
   for (const TileStep& step : plan.steps)
-    if (!direct[step.out]) needs_piece(step.out);
+    each_result(step, [&](std::uint8_t slot) {
+      if (!direct[slot]) needs_piece(slot);
+    });
 }
 
 // The lanes of input i from `start` on.
@@ -176,6 +189,24 @@ void repeat(const TileInput& in, std::size_t period, std::size_t count, char* to
   for (; done < bytes; done *= 2) std::memcpy(to + done, to, std::min(done, bytes - done));
 }
 
+// A chain, whose result goes past the caches or not. If it `asks`, then for what lies behind the lanes that lie in tensors.
+void run_links(const Plan& plan, const TileStep& step, bool past, bool asks, void** lanes, std::size_t n) {
+  BoundLink links[2 * kMaxTileChain + 1];  // a question before each, and the end
+  std::size_t count = 0;
+  bool asked[kMaxTileSlots] = {};
+  for (const TileLink& link : step.chain) {
+    const bool in_tensor = asks && has_operand(link.link) && link.slot < plan.inputs.size() && plan.layout[link.slot] == Layout::kDense;
+    float* const x = static_cast<float*>(lanes[has_operand(link.link) ? link.slot : step.out]);
+    if (in_tensor && !asked[link.slot]) {
+      asked[link.slot] = true;
+      links[count++] = {Link::kAsk, x};
+    }
+    links[count++] = {past && link.link == Link::kKeep && link.slot == step.out ? Link::kKeepPast : link.link, x};
+  }
+  links[count++] = {Link::kEnd, static_cast<float*>(lanes[step.out])};
+  chain_kernels().run(links, n);
+}
+
 void run_step(const TileStep& step, TileFn fn, void** lanes, std::size_t n, void* stored) {
   const void* in[kMaxTileInputs];
   for (std::size_t i = 0; i < step.count; ++i) in[i] = lanes[step.in[i]];
@@ -190,17 +221,19 @@ void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
   const auto piece = [&](std::size_t slot) { return memory + static_cast<std::size_t>(plan.scratch[slot]) * plan.piece_bytes(); };
   void* const stored = memory + static_cast<std::size_t>(plan.pieces) * plan.piece_bytes();
   for (const TileStep& step : plan.steps)
-    if (plan.scratch[step.out] >= 0) lanes[step.out] = piece(step.out);
+    each_result(step, [&](std::uint8_t slot) {
+      if (plan.scratch[slot] >= 0) lanes[slot] = piece(slot);
+    });
   // A scalar fills its lanes once.
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     if (plan.layout[i] == Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, 0, std::min(plan.tile, plan.total), piece(i), stored));
     if (plan.layout[i] == Layout::kRepeated) repeat(plan.inputs[i], plan.period[i], plan.tile + plan.period[i], piece(i));
   }
   const std::size_t tiles = (block.cols + plan.tile - 1) / plan.tile;
-  const bool streaming = streams(plan);
+  const bool streaming = streams(plan), alone = is_chain(plan);
   for (std::size_t t = 0; t < block.rows * tiles; ++t) {
     const std::size_t from = t % tiles * plan.tile, start = block.begin + t / tiles * block.apart + from, n = std::min(plan.tile, block.cols - from);
-    if (streaming && from + n < block.cols) ask_for(plan, start + n, std::min(plan.tile, block.cols - from - n));
+    if (streaming && !alone && from + n < block.cols) ask_for(plan, start + n, std::min(plan.tile, block.cols - from - n));
     for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
       if (plan.layout[i] == Layout::kScalar) continue;
       if (plan.layout[i] == Layout::kRepeated) lanes[i] = piece(i) + start % plan.period[i] * plan.inputs[i].element_size;
@@ -209,7 +242,11 @@ void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
     const auto place = [&](const TileOutput& out) { return static_cast<char*>(out.data) + start * out.element_size; };
     for (const TileOutput& out : plan.outputs)
       if (plan.scratch[out.slot] < 0) lanes[out.slot] = place(out);
-    for (const TileStep& step : plan.steps) run_step(step, plan.past && &step == &plan.steps.back() ? step.past : step.fn, lanes, n, stored);
+    for (const TileStep& step : plan.steps) {
+      const bool past = plan.past && &step == &plan.steps.back();
+      if (step.chain.empty()) run_step(step, past ? step.past : step.fn, lanes, n, stored);
+      else run_links(plan, step, past, streaming && alone, lanes, n);
+    }
     for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
       const TileOutput& out = plan.outputs[o];
       const void* made = lanes[out.slot];

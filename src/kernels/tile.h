@@ -1,7 +1,7 @@
 // The tile interpreter: all pointwise code runs here, one op or a chain of them, over tiles that stay in the first cache.
 //
 // A program is a list of steps over slots. Slots 0, 1, ... are the inputs, presented as runs of contiguous lanes whatever their strides
-// or storage; each step reads slots and writes one. An eager op is a program of one step.
+// or storage; each step reads slots and writes one, or several if it is a chain. An eager op is a program of one step.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/function_ref.h"
+#include "kernels/chain.h"
 
 namespace weft::inline v0::kernels {
 
@@ -32,6 +33,14 @@ struct TileInput {
   Half half;                    // stored as a 16-bit float; the lanes are f32
 };
 
+/// A link of a chain whose operand, if it has one, is a slot. REQUIRES: at most kMaxTileChain in a step, the last one keeps its result; kEnd is
+/// left out.
+struct TileLink {
+  Link link;
+  std::uint8_t slot = 0;
+};
+inline constexpr std::size_t kMaxTileChain = 32;
+
 struct TileStep {
   TileFn fn;
   std::uint8_t count;               // of inputs
@@ -40,6 +49,7 @@ struct TileStep {
   Half round = Half::kNo;           // the f32 lanes are rounded to this format before other steps see them
   TileFn past = nullptr;            // fn with stores past the caches, if there is one; its result must not lie where an input does
   std::uint8_t work = 1;            // for a lane: 1, or kBusyWork where arithmetic takes longer than memory
+  std::span<const TileLink> chain = {};  // instead of fn and in, on f32: what it keeps are its results, `out` the last of them
 };
 
 struct TileOutput {
@@ -51,7 +61,7 @@ struct TileOutput {
 };
 
 /// Runs the program over outputs of the given sizes (rank of them). An output may lie where a dense input of its element size lies, if
-/// no step after the one that makes it reads that input; other overlap is not allowed. Parts run on the pool; no result depends on it.
+/// no step or link after the one that makes it reads that input; other overlap is not allowed. Parts run on the pool; no result depends on it.
 /// REQUIRES: the slots used are below kMaxTileSlots.
 void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs,
                const std::int64_t* sizes, int rank);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/chain.h"
 #include "kernels/math.h"
 #include "kernels/special.h"
 
@@ -45,38 +46,42 @@ T lane_negative(T x) {
   else return lane_sub(T(0), x);
 }
 
-// The functions that ops/pairs.cc joins two by two. They do so little that memory sets their pace: large results go past the caches.
-struct Past {
-  static constexpr bool kPast = true;
-};
-struct Sum : Past {
+// Functions that do so little that memory sets their pace: in a Function they are links of a chain, and large results go past the caches.
+struct Sum {
+  static constexpr kernels::Link kLink = kernels::Link::kAdd;
   template <Lane T>
   T operator()(T a, T b) const { return lane_add(a, b); }
 };
-struct Difference : Past {
+struct Difference {
+  static constexpr kernels::Link kLink = kernels::Link::kSubtract;
   template <Lane T>
   T operator()(T a, T b) const { return lane_sub(a, b); }
 };
-struct Product : Past {
+struct Product {
+  static constexpr kernels::Link kLink = kernels::Link::kMultiply;
   template <Lane T>
   T operator()(T a, T b) const { return lane_mul(a, b); }
 };
-struct Quotient : Past {
+struct Quotient {
+  static constexpr kernels::Link kLink = kernels::Link::kDivide;
   template <Lane T>
   auto operator()(T a, T b) const {
     using R = std::conditional_t<std::floating_point<T>, T, std::conditional_t<(sizeof(T) < 4), float, double>>;
     return static_cast<R>(a) / static_cast<R>(b);
   }
 };
-struct Negated : Past {
+struct Negated {
+  static constexpr kernels::Link kLink = kernels::Link::kNegative;
   template <Lane T>
   T operator()(T x) const { return lane_negative(x); }
 };
-struct Squared : Past {
+struct Squared {
+  static constexpr kernels::Link kLink = kernels::Link::kSquare;
   template <Lane T>
   T operator()(T x) const { return lane_mul(x, x); }
 };
-struct Rectified : Past {
+struct Rectified {
+  static constexpr kernels::Link kLink = kernels::Link::kRelu;
   template <Lane T>
   T operator()(T x) const { return x < T(0) ? T(0) : x; }
 };

@@ -1,12 +1,10 @@
 #include "ops/table.h"
 
 #include <algorithm>
-#include <deque>
 
 #include "core/infer.h"
 #include "ops/batch.h"
 #include "ops/families.h"
-#include "ops/pairs.h"
 
 namespace weft::inline v0 {
 namespace {
@@ -14,7 +12,6 @@ namespace {
 struct Table {
   std::vector<Family> families = rows::all_families();
   std::vector<const Op*> flat;
-  std::deque<std::vector<Tile::Pair>> pairs;  // of the rows that have some
   bool current = true;  // src/ops/generated/ was made for these rows
 
   Table() {
@@ -23,10 +20,6 @@ struct Table {
         complete(op);
         flat.push_back(&op);
       }
-    for (Family& family : families)
-      for (Op& op : family.rows)
-        if (auto found = rows::pairs_of(op.name, [&](std::string_view name) { return find(name); }); !found.empty())
-          op.tile.pairs = pairs.emplace_back(std::move(found));
     current = flat.size() == kGeneratedCount;
     for (std::size_t i = 0; current && i < flat.size(); ++i) current = std::string_view(flat[i]->name) == kGeneratedNames[i];
   }

@@ -1,0 +1,52 @@
+// Chains: simple functions of f32 one after the other, in one pass over the lanes. What one makes goes to the next in registers, so that memory
+// is asked for inputs and results alone, all the time. Each function rounds as it does by itself, so the bits are the same.
+//
+// A chain is a program for one accumulator of a few lanes at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/isa.h"
+
+namespace weft::inline v0::kernels {
+
+/// What happens to the accumulator a, given the lanes x of an operand. Those without one stand together.
+enum class Link : std::uint8_t {
+  kLoad,          // x
+  kAdd,           // a + x
+  kSubtract,      // a - x
+  kSubtractFrom,  // x - a
+  kMultiply,      // a * x
+  kDivide,        // a / x
+  kDivideInto,    // x / a
+  kKeep,          // stays; x becomes a
+  kKeepPast,      // the same, past the caches. REQUIRES: x is aligned to 64 bytes
+  kAsk,           // stays; what lies behind x is asked for
+  kNegative,      // -a
+  kSquare,        // a * a
+  kRelu,          // a < 0 ? 0 : a
+  kEnd,           // the lanes behind these are next, from the first link on
+  kNone,          // no simple function; in no chain
+};
+constexpr bool has_operand(Link link) { return link < Link::kNegative; }
+
+/// The function with its operands exchanged: of x and the accumulator instead of the accumulator and x. (Sums and products have no sides: which of
+/// two NaNs they pass on is up to the compiler here as everywhere.)
+constexpr Link exchanged(Link link) {
+  return link == Link::kSubtract ? Link::kSubtractFrom : link == Link::kDivide ? Link::kDivideInto : link;
+}
+
+struct BoundLink {
+  Link link;
+  float* x;  // the first lane of its operand, of any if it has none
+};
+
+struct ChainKernels {
+  /// n lanes. A link sees what those before it have kept. REQUIRES: the last link, and no other, is kEnd. Whoever keeps past the caches
+  /// calls finish_streaming().
+  void (*run)(const BoundLink* links, std::size_t n);
+};
+WEFT_ISA_TABLE(ChainKernels, chain_kernels)
+
+}  // namespace weft::inline v0::kernels

@@ -1,0 +1,128 @@
+#include "kernels/chain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+#include <vector>
+
+#include "kernels/stream.h"
+#include "kernels/tile.h"
+
+namespace weft::kernels {
+namespace {
+
+// What a chain means, lane by lane.
+float linked(Link link, float a, float x) {
+  switch (link) {
+    case Link::kLoad: return x;
+    case Link::kAdd: return a + x;
+    case Link::kSubtract: return a - x;
+    case Link::kSubtractFrom: return x - a;
+    case Link::kMultiply: return a * x;
+    case Link::kDivide: return a / x;
+    case Link::kDivideInto: return x / a;
+    case Link::kNegative: return -a;
+    case Link::kSquare: return a * a;
+    case Link::kRelu: return a < 0 ? 0 : a;
+    default: return a;
+  }
+}
+
+bool same(float a, float b) { return (a != a && b != b) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }
+std::vector<Isa> isas() {
+  std::vector<Isa> all;
+  for (int i = 0; i <= static_cast<int>(best_isa()); ++i) all.push_back(static_cast<Isa>(i));
+  return all;
+}
+
+// Memory whose lanes begin at a line, with room behind them that must stay as it is.
+struct Lanes {
+  static constexpr std::size_t kBehind = 16;
+  explicit Lanes(std::size_t n) : memory(n + 16 + kBehind, 77.f), at(memory.data()) {
+    while (reinterpret_cast<std::uintptr_t>(at) % 64 != 0) ++at;
+  }
+  std::vector<float> memory;
+  float* at;
+};
+
+// Random links over four inputs and four places to keep, some of which are the inputs: what is kept is seen by the links behind it.
+void expect_meaning(const ChainKernels& kernels, std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Lanes> lanes(7, Lanes(n));
+  for (Lanes& each : lanes) {
+    each = Lanes(n);
+    for (std::size_t k = 0; k < n; ++k) each.at[k] = static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 16;
+    each.at[random() % n] = -0.f;
+    each.at[random() % n] = std::bit_cast<float>(random() % 2 ? 0x7fc00000u : 0xff800000u);
+  }
+  std::vector<BoundLink> links = {{Link::kLoad, lanes[0].at}};
+  while (links.size() < 5 + seed % 50) {
+    const Link link = static_cast<Link>(random() % static_cast<unsigned>(Link::kEnd));
+    if (link == Link::kKeepPast) continue;
+    const bool keeps = link == Link::kKeep;
+    links.push_back({link, lanes[keeps ? 3 + random() % 4 : random() % 5].at});
+  }
+  Lanes past(n);
+  links.push_back({Link::kKeepPast, past.at});
+  std::vector<std::vector<float>> wanted;
+  for (const Lanes& each : lanes) wanted.emplace_back(each.at, each.at + n);
+  std::vector<float> last(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    float a = 0;
+    for (const BoundLink& link : links) {
+      const auto is_operand = [&](const Lanes& each) { return each.at == link.x; };
+      const auto of = static_cast<std::size_t>(std::find_if(lanes.begin(), lanes.end(), is_operand) - lanes.begin());
+      if (link.link == Link::kKeep) wanted[of][k] = a;
+      else if (link.link != Link::kKeepPast) a = linked(link.link, a, wanted[of][k]);
+    }
+    last[k] = a;
+  }
+  links.push_back({Link::kEnd, past.at});
+  kernels.run(links.data(), n);
+  finish_streaming();
+  for (std::size_t k = 0; k < n; ++k)
+    ASSERT_TRUE(same(past.at[k], last[k])) << "seed " << seed << ", lane " << k << " of " << n << ": " << past.at[k] << " for " << last[k];
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    for (std::size_t k = 0; k < n; ++k) ASSERT_TRUE(same(lanes[i].at[k], wanted[i][k])) << "seed " << seed << ", place " << i << ", lane " << k << " of " << n;
+  lanes.push_back(std::move(past));
+  for (const Lanes& each : lanes)
+    for (std::size_t k = n; k < n + Lanes::kBehind; ++k) ASSERT_EQ(each.at[k], 77.f) << "seed " << seed << ": lanes behind the last of " << n;
+}
+
+TEST(Chain, MeansWhatItsLinksMean) {
+  for (const Isa isa : isas())
+    for (const std::size_t n : {1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 500, 1024, 1337})
+      for (unsigned seed = 0; seed < 50; ++seed) expect_meaning(chain_kernels(isa), n, seed);
+}
+
+// (a + b) b, kept, and its square less b: of repeated lanes, of a scalar, in place, of lanes that tiles and chunks cut in pieces, and past the caches.
+TEST(Chain, IsAStepOfAProgram) {
+  for (const std::size_t n : {std::size_t{700}, std::size_t{40'000}, (std::size_t{4} << 20) + 24})
+    for (const bool in_place : {false, true})
+      for (const bool two : {false, true}) {
+        Lanes a(n), kept(n), made(n);
+        const std::int64_t sizes[] = {static_cast<std::int64_t>(n / 4), 4}, dense[] = {4, 1}, repeated[] = {0, 1}, none[] = {0, 0};
+        const float b[] = {1.5f, -2.f, 0.25f, 3.f}, c = 0.375f;
+        for (std::size_t k = 0; k < n; ++k) a.at[k] = static_cast<float>(k % 1021) / 8 - 40;
+        const std::vector<float> before(a.at, a.at + n);
+        const TileInput inputs[] = {{a.at, dense, 4, Half::kNo}, {b, repeated, 4, Half::kNo}, {&c, none, 4, Half::kNo}};
+        std::vector<TileLink> links = {{Link::kLoad, 0}, {Link::kAdd, 1}, {Link::kMultiply, 2}};
+        if (two) links.push_back({Link::kKeep, 3});
+        for (const TileLink link : {TileLink{Link::kSquare}, {Link::kSubtractFrom, 2}, {Link::kKeep, 4}}) links.push_back(link);
+        const TileStep step{.fn = nullptr, .count = 0, .in = {}, .out = 4, .chain = links};
+        std::vector<TileOutput> outputs = {{in_place ? a.at : made.at, 4, Half::kNo, 4}};
+        if (two) outputs.push_back({kept.at, 4, Half::kNo, 3});
+        run_tiles({&step, 1}, inputs, outputs, sizes, 2);
+        for (std::size_t k = 0; k < n; ++k) {
+          const float scaled = (before[k] + b[k % 4]) * c;
+          ASSERT_EQ((in_place ? a : made).at[k], c - scaled * scaled) << k << " of " << n;
+          ASSERT_EQ(kept.at[k], two ? scaled : 77.f) << k << " of " << n;
+        }
+        EXPECT_EQ(made.at[n], 77.f);
+      }
+}
+
+}  // namespace
+}  // namespace weft::kernels

@@ -1,0 +1,103 @@
+#include "kernels/chain.h"
+
+#include "kernels/isa/lanes.h"
+
+// Labels as values: each link jumps to the next one by itself, so that the processor learns which that is. With one jump for all of them,
+// which g++ would make of it, a chain takes three times as long.
+#pragma GCC diagnostic ignored "-Wpedantic"
+#if defined(__clang__)
+#define WEFT_OWN_JUMPS
+#else
+#define WEFT_OWN_JUMPS [[gnu::optimize("no-gcse", "no-crossjumping")]]
+#endif
+
+namespace weft::inline v0::kernels::WEFT_ISA {
+namespace {
+
+using Floats = Vec<float>;
+constexpr std::size_t kVector = kWidth<float>;
+constexpr std::size_t kAhead = 512;  // lanes between those at work and those asked for
+
+WEFT_INLINE void store_past(float* to, Floats v) {
+#if defined(WEFT_ISA_v4)
+  _mm512_stream_ps(to, v);
+#elif defined(WEFT_ISA_v3)
+  _mm256_stream_ps(to, v);
+#elif defined(__SSE2__)
+  _mm_stream_ps(to, v);
+#else
+  store(to, v);
+#endif
+}
+
+#define WEFT_JUMP                                    \
+  do {                                               \
+    at = link->x + k;                                \
+    goto* labels[static_cast<std::size_t>(link->link)]; \
+  } while (false)
+// Does `statement` with each vector of the accumulator, a[v], and of the operand, x; then goes to the next link.
+#define WEFT_EACH(statement)                                    \
+  do {                                                          \
+    for (std::size_t v = 0; v < vectors; ++v) {                 \
+      [[maybe_unused]] float* const x = at + v * kVector;       \
+      statement;                                                \
+    }                                                           \
+    ++link;                                                     \
+    WEFT_JUMP;                                                  \
+  } while (false)
+
+// The lanes from k on, as many at a time as `vectors` have, until fewer are left; or, if Some, those last ones, fewer than a vector has.
+// Returns where it stopped.
+template <std::size_t vectors, bool Some = false>
+WEFT_OWN_JUMPS std::size_t run_from(std::size_t k, const BoundLink* links, std::size_t n) {
+  static const void* const labels[] = {&&load, &&add,       &&subtract, &&subtract_from, &&multiply, &&divide, &&divide_into,
+                                       &&keep, &&keep_past, &&ask,      &&negative,      &&square,   &&relu,   &&end};
+  static_assert(sizeof(labels) / sizeof(*labels) == static_cast<std::size_t>(Link::kNone));
+  [[maybe_unused]] const auto rest = static_cast<std::int64_t>(n - k);
+  const auto get = [&](const float* x) __attribute__((always_inline)) { return Some ? load_some(x, rest, 0.f) : load<float>(x); };
+  const auto put = [&](float* x, Floats value) __attribute__((always_inline)) {
+    if constexpr (Some) store_some(x, rest, value);
+    else store(x, value);
+  };
+  if (!Some && k + vectors * kVector > n) return k;
+  Floats a[vectors] = {};
+  float* at;
+  const BoundLink* link = links;
+  WEFT_JUMP;
+load: WEFT_EACH(a[v] = get(x));
+add: WEFT_EACH(a[v] = a[v] + get(x));
+subtract: WEFT_EACH(a[v] = a[v] - get(x));
+subtract_from: WEFT_EACH(a[v] = get(x) - a[v]);
+multiply: WEFT_EACH(a[v] = a[v] * get(x));
+divide: WEFT_EACH(a[v] = a[v] / get(x));
+divide_into: WEFT_EACH(a[v] = get(x) / a[v]);
+negative: WEFT_EACH(a[v] = -a[v]);
+square: WEFT_EACH(a[v] = a[v] * a[v]);
+relu: WEFT_EACH(a[v] = a[v] < Floats{} ? Floats{} : a[v]);
+keep: WEFT_EACH(put(x, a[v]));
+keep_past:  // only whole lines are worth it
+  if constexpr (vectors == 1) WEFT_EACH(put(x, a[v]));
+  else WEFT_EACH(store_past(x, a[v]));
+ask:
+  if constexpr (vectors > 1)
+    for (std::size_t line = 0; line < vectors * kVector; line += 16) __builtin_prefetch(at + kAhead + line);
+  ++link;
+  WEFT_JUMP;
+end:
+  k += vectors * kVector;
+  if (Some || k + vectors * kVector > n) return k;
+  link = links;
+  WEFT_JUMP;
+}
+
+void run(const BoundLink* links, std::size_t n) {
+  std::size_t k = run_from<8>(0, links, n);
+  if (k < n) k = run_from<1>(k, links, n);
+  if (k < n) run_from<1, true>(k, links, n);
+}
+
+}  // namespace
+
+extern const ChainKernels chain_kernels = {run};
+
+}  // namespace weft::inline v0::kernels::WEFT_ISA
