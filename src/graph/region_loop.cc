@@ -95,6 +95,7 @@ void run_fixed(KernelCall& call, const LoopParts& loop, const Plan& plan) {
   for (const Tensor& element : loop.elements) element_bytes.push_back(bytes(row_of(element.spec())));
   const bool keeps = std::any_of(rows.begin(), rows.end(), [](const Rows& r) { return r.kept(); });
   std::int64_t turn = 0;
+  if (loop.region.conditional && element_bytes.empty() && !keeps) turn = BoundPlan::run_while(go, even, odd);
   for (; go && turn != loop.turns - planted(Bug::kLeavesOutLastTurn); ++turn) {
     const std::size_t side = turn & 1, at = loop.place(turn);
     BoundPlan& frame = *frames[side];
