@@ -107,7 +107,8 @@ TEST(Links, MakeTheBitsOfEagerCalls) {
       ASSERT_EQ(x.size(), y.size());
       for (std::size_t k = 0; k < x.size(); ++k) ASSERT_TRUE(same(x[k], y[k])) << "seed " << seed << ", result " << i << ", element " << k << ": " << y[k] << " for " << x[k];
     }
-    for (const auto& step : traced.explain().traces.at(0).steps) chained += step.ops.size() > 1;
+    const FunctionReport report = traced.explain();
+    for (const auto& step : report.traces.at(0).steps) chained += step.fused();
   }
   EXPECT_GT(chained, 400);  // groups of several calls
 }
@@ -145,7 +146,7 @@ TEST(OneLane, HasTheBitsOfMany) {
           }
         });
       }
-  EXPECT_GT(tested, 100'000);
+  EXPECT_GT(tested, detail::kClones ? 100'000 : 1'000);  // without clones bool alone has a form of its own
 }
 
 }  // namespace
