@@ -97,7 +97,7 @@ def print_row(row, peers):
         print(f" {text:>{max(6, len(peer.name))}}", end="")
     known = {peer.name for peer in peers}
     others = [f"{entry['ratio']:.3g} of {name}" for name, entry in row["peers"].items() if name not in known]
-    notes = others + ([f"discarded rounds: {row['discarded']}"] if row.get("discarded") else [])
+    notes = others + ([f"discarded pairs: {row['discarded']}"] if row.get("discarded") else [])
     if row.get("other_load", 0) > 0.05:
         notes.append(f"other programs used {100 * row['other_load']:.0f} % of the machine")
     notes += [f"{name}: {why}" for name, why in row.get("void", {}).items()]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from contestant import Declined
 
-STEAL = 0.01      # rounds in which the host took more than this of the machine do not count
+STEAL = 0.01      # pairs of blocks in which the host took more than this of the machine do not count
 AGREEMENT = 1e-3  # results of contestants differ at most by this, relative to the size of the result
 
 
@@ -50,8 +50,8 @@ def interval(ratios, level=0.95, resamples=2000):
     return medians[edge], medians[-1 - edge]
 
 
-def digits(value):
-    return float(f"{value:.4g}")
+def digits(value, count=4):
+    return float(f"{value:.{count}g}")
 
 
 def summary(ratios):
@@ -133,6 +133,30 @@ class Entry:
 LIMIT, TRIAD = "", "triad"  # beside the names of peers
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two blocks, one right after the other: nanoseconds for a repetition, and what else was going on."""
+    mine: float
+    theirs: float
+    stolen: float
+    foreign: float
+
+
+class Meeting:
+    """All pairs with one contestant. Short as they are, most of them are not disturbed even where a host steals all the time."""
+
+    def __init__(self):
+        self.pairs = []
+
+    def quiet(self):
+        return sum(pair.stolen <= STEAL for pair in self.pairs)
+
+    def counted(self):
+        """Those that were not disturbed; of a host that leaves fewer than three the quietest, since one or two would seem exact."""
+        kept = [pair for pair in self.pairs if pair.stolen <= STEAL]
+        return kept if len(kept) >= 3 else sorted(self.pairs, key=lambda pair: pair.stolen)[:3]
+
+
 def measure(case, ours, limit, triad, peers, protocol):
     """The row of a case. `ours`, `limit`, `triad` and each of `peers` (by name) are lists of variants."""
     row = {"id": case.id, "case": case.name, "ours_ns": 0, "limit_ns": 0, "of_limit": 0, "peers": {}, "void": {}, "not_measured": {}}
@@ -151,48 +175,45 @@ def measure(case, ours, limit, triad, peers, protocol):
         except Declined as why:
             row["not_measured"][name] = str(why)
 
-    kept, tried, stolen_of, deadline, load = [], [], [], time.monotonic() + protocol.patience, []
+    meetings = {name: Meeting() for name in others}
     cpu = Cpu([me.contestant, *(entry.contestant for entry in others.values())])
-    order = list(others)
-    while len(kept) < protocol.rounds and len(tried) < 4 * protocol.rounds:
-        cpu.look()
-        pairs = {}
-        turn = len(tried) % len(order)
+    order, round, deadline = list(others), 0, time.monotonic() + protocol.patience
+    while round < 4 * protocol.rounds and any(meetings[name].quiet() < protocol.rounds for name in order):
+        turn = round % len(order)
         for name in order[turn:] + order[:turn]:
+            if meetings[name].quiet() >= protocol.rounds:
+                continue
+            cpu.look()
             try:
-                if len(tried) % 2:
+                if round % 2:
                     theirs, mine = others[name].block(), me.block()
                 else:
                     mine, theirs = me.block(), others[name].block()
-                pairs[name] = (mine, theirs)
+                meetings[name].pairs.append(Pair(mine, theirs, *cpu.look()))
             except Declined as why:
                 if name in (LIMIT, TRIAD) or not me.contestant.child:
                     raise
                 row["not_measured"][name] = str(why)
                 order.remove(name)
-        stolen, foreign = cpu.look()
-        tried.append(pairs)
-        stolen_of.append(stolen)
-        load.append(foreign)
-        if stolen <= STEAL:
-            kept.append(pairs)
-        if time.monotonic() > deadline and len(tried) >= min(3, protocol.rounds):
+        round += 1
+        if time.monotonic() > deadline and round >= min(3, protocol.rounds):
             break
-    rounds = kept
-    if len(kept) < min(3, len(tried)):  # a host that steals all the time: its quietest rounds, since one or two would seem exact
-        rounds = [tried[i] for i in sorted(range(len(tried)), key=stolen_of.__getitem__)[:3]]
-    row |= me.costs() | {"rounds": len(rounds), "discarded": len(tried) - len(rounds), "other_load": round(statistics.median(load), 3)}
+    pairs = {name: meetings[name].counted() for name in order}
+    every = [pair for name in order for pair in meetings[name].pairs]
+    row |= me.costs() | {"rounds": min(map(len, pairs.values())), "discarded": len(every) - sum(map(len, pairs.values())),
+                         "other_load": digits(statistics.median(pair.foreign for pair in every))}
 
-    row["ours_ns"] = round(statistics.median(mine for pairs in rounds for mine, _ in pairs.values()), 2)
+    row["ours_ns"] = digits(statistics.median(pair.mine for counted in pairs.values() for pair in counted), 6)
+    row["ours_least_ns"] = digits(min(pair.mine for pair in every), 6)
     for kind, name in (("limit", LIMIT), ("triad", TRIAD)):
         if name in others:
-            row[f"{kind}_ns"] = round(statistics.median(pairs[name][1] for pairs in rounds), 2)
-            row[f"of_{kind}"] = summary([theirs / mine for mine, theirs in (pairs[name] for pairs in rounds)])["ratio"]
+            row[f"{kind}_ns"] = digits(statistics.median(pair.theirs for pair in pairs[name]), 6)
+            row[f"of_{kind}"] = summary([pair.theirs / pair.mine for pair in pairs[name]])["ratio"]
+    row["limit_least_ns"] = digits(min(pair.theirs for pair in meetings[LIMIT].pairs), 6)
     for name in order:
         if name not in (LIMIT, TRIAD):
-            found = [pairs[name] for pairs in rounds if name in pairs]
-            entry = {"ns": round(statistics.median(theirs for _, theirs in found), 2)}
-            entry |= summary([mine / theirs for mine, theirs in found]) | others[name].costs()
+            entry = {"ns": digits(statistics.median(pair.theirs for pair in pairs[name]), 6)}
+            entry |= summary([pair.mine / pair.theirs for pair in pairs[name]]) | others[name].costs()
             if others[name].contestant.variant:
                 entry["variant"] = others[name].contestant.variant
             row["peers"][name] = entry

@@ -15,8 +15,8 @@ in one run; which rows come from which run, and how many rounds they had, is sai
 
 Contestants are processes that take turns in rounds of rotated order and are stopped while others run. A ratio is formed from two
 blocks that ran one right after the other, so that drifts of the machine cancel; the tables give the median over rounds and its 95 %
-bootstrap interval. Rounds in which the host took more than 1 % of the machine are discarded ({discarded} here), but for the three in
-which it took least. Contestants compute the same values from the same inputs, and a ratio is void if the results differ by more than
+bootstrap interval. Pairs of blocks in which the host took more than 1 % of the machine are discarded ({discarded} here), but for the
+three in which it took least. Contestants compute the same values from the same inputs, and a ratio is void if the results differ by more than
 0.1 %. Each library plays with its defaults and with settings that help it; the faster counts. The *limit* is what the machine needs for
 the unavoidable calls, bytes and floating-point operations alone, done in the fastest way found for just that, measured in the same
 rounds; of a training step it is the sum of its products and its update. *Triad* is the time in which a = b + s c, compiled as it stands,

@@ -81,12 +81,18 @@ with tempfile.TemporaryDirectory() as folder:
     expect("results that differ by rounding do not", "close" in row["peers"])
     expect("who declines or dies is not measured, with the reason",
            row["not_measured"] == {"declines": "thanks", "dies": "ended: out of luck"})
-    expect("rounds are counted", row["rounds"] + row["discarded"] >= 4)
+    expect("rounds are counted", row["rounds"] >= 3 and row["rounds"] + row["discarded"] >= 4)
+    expect("the fastest blocks are kept, too", (row["ours_least_ns"], row["limit_least_ns"]) == (100, 25))
 
     quiet, measure.STEAL = measure.STEAL, -1
     noisy = measure.measure(CASE, ours, limit, triad, {}, PROTOCOL)
     expect("of a host that steals all the time three rounds count", (noisy["rounds"], noisy["discarded"], noisy["ours_ns"]) == (3, 13, 100))
     measure.STEAL = quiet
+    meeting = measure.Meeting()
+    meeting.pairs = [measure.Pair(mine, 1, stolen, 0) for mine, stolen in ((1, 0), (9, 0.5), (2, 0.01), (8, 0.02))]
+    expect("of a host that leaves two pairs alone the third best counts", [pair.mine for pair in meeting.counted()] == [1, 2, 8])
+    meeting.pairs.append(measure.Pair(3, 1, 0, 0))
+    expect("of one that leaves three alone those do", [pair.mine for pair in meeting.counted()] == [1, 2, 3] and meeting.quiet() == 3)
 
     everyone = [*ours, *limit, *triad, *(v for variants in peers.values() for v in variants)]
     expect("whose turn it is not is stopped", comes_true(lambda: {state(c.child.pid) for c in everyone if c.child} == {"T"}))
