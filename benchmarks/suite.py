@@ -306,7 +306,7 @@ def scaling():
 SCALED = ("traced relu(a * x + b) * x + c * z, f32[16777216]", "matmul 128x784x512", "matmul 1024x1024x1024",
           *(f"traced step of an MLP 784-512-512-10 with Adam, batch {batch}" for batch in (128, 1024)),
           *(f"traced step of {name}" for name, *_ in TRAINED.values()))
-PASSES = ("fold_constants", "simplify", "share_equal", "drop_dead", "fuse", "overlap")
+PASSES = ("fold_constants", "simplify", "share_equal", "drop_dead", "count_turns", "fuse", "overlap")
 
 
 def passes():

@@ -45,6 +45,7 @@ trace 0: first call; 0 ops, 1 call, traced in ... ms
   pass simplify: 0 -> 0 ops in ... us
   pass share_equal: 0 -> 0 ops in ... us
   pass drop_dead: 0 -> 0 ops in ... us
+  pass count_turns: 0 -> 0 ops in ... us
   pass fuse: 0 -> 0 ops in ... us
   pass overlap: 0 -> 0 ops in ... us
 */

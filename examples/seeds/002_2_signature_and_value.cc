@@ -33,6 +33,7 @@ trace 0: first call; 1 op in 1 step, 0 bytes of working memory, 2 calls, traced 
   pass simplify: 1 -> 1 op in ... us
   pass share_equal: 1 -> 1 op in ... us
   pass drop_dead: 1 -> 1 op in ... us
+  pass count_turns: 1 -> 1 op in ... us
   pass fuse: 1 -> 1 op in ... us
   pass overlap: 1 -> 1 op in ... us
 %0 f32[] = input value   002_2_signature_and_value.cc:14

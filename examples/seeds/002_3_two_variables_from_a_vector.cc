@@ -35,6 +35,7 @@ trace 0: first call; 4 ops in 4 steps, 64 bytes of working memory, 2 calls, trac
   pass simplify: 4 -> 4 ops in ... us
   pass share_equal: 4 -> 4 ops in ... us
   pass drop_dead: 4 -> 4 ops in ... us
+  pass count_turns: 4 -> 4 ops in ... us
   pass fuse: 4 -> 4 ops in ... us
   pass overlap: 4 -> 4 ops in ... us
 */

@@ -51,6 +51,7 @@ trace 0: first call; 8 ops in 7 steps, 256 bytes of working memory, 10 calls, tr
   pass simplify: 9 -> 8 ops in ... us
   pass share_equal: 8 -> 8 ops in ... us
   pass drop_dead: 8 -> 8 ops in ... us
+  pass count_turns: 8 -> 8 ops in ... us
   pass fuse: 8 -> 8 ops in ... us
   pass overlap: 8 -> 8 ops in ... us
   step 3: fused multiply_no_nan, multiply -> f32[] (4 bytes) at 003_1_adam_then_assign_add.cc:12

@@ -55,6 +55,7 @@ trace 0: first call; 9 ops in 7 steps, 320 bytes of working memory, 10 calls, tr
   pass simplify: 10 -> 9 ops in ... us
   pass share_equal: 9 -> 9 ops in ... us
   pass drop_dead: 9 -> 9 ops in ... us
+  pass count_turns: 9 -> 9 ops in ... us
   pass fuse: 9 -> 9 ops in ... us
   pass overlap: 9 -> 9 ops in ... us
   step 3: fused multiply_no_nan, multiply, clip_by_value -> f32[] (4 bytes) at 003_3_clipped_gradients.cc:12, 003_3_clipped_gradients.cc:14

@@ -37,6 +37,7 @@ trace 0: first call; 4 ops in 3 steps, 128 bytes of working memory, 3 calls, tra
   pass simplify: 4 -> 4 ops in ... us
   pass share_equal: 4 -> 4 ops in ... us
   pass drop_dead: 4 -> 4 ops in ... us
+  pass count_turns: 4 -> 4 ops in ... us
   pass fuse: 4 -> 4 ops in ... us
   pass overlap: 4 -> 4 ops in ... us
   step 0: fused abs, less -> bool[] (1 byte) at conditional_update.cc:11

@@ -43,6 +43,7 @@ trace 0: first call; 8 ops in 2 steps, 256 bytes of working memory, 2 calls, tra
   pass simplify: 8 -> 8 ops in ... us
   pass share_equal: 8 -> 8 ops in ... us
   pass drop_dead: 8 -> 8 ops in ... us
+  pass count_turns: 8 -> 8 ops in ... us
   pass fuse: 8 -> 8 ops in ... us
   pass overlap: 8 -> 8 ops in ... us
   step 0: fused multiply, subtract, multiply, add, subtract, multiply, add -> f32[], f32[], f32[] (12 bytes) at lists_and_maps.cc:8, lists_and_maps.cc:9

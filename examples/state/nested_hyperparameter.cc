@@ -54,6 +54,7 @@ trace 0: first call; 10 ops in 6 steps, 256 bytes of working memory, 4 calls, tr
   pass simplify: 11 -> 10 ops in ... us
   pass share_equal: 10 -> 10 ops in ... us
   pass drop_dead: 10 -> 10 ops in ... us
+  pass count_turns: 10 -> 10 ops in ... us
   pass fuse: 10 -> 10 ops in ... us
   pass overlap: 10 -> 10 ops in ... us
   step 4: fused multiply, multiply, multiply, subtract -> f32[2] (8 bytes) at nested_hyperparameter.cc:20, nested_hyperparameter.cc:23

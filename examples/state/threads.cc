@@ -42,6 +42,7 @@ trace 0: first call; 2 ops in 2 steps, 0 bytes of working memory, 4000 calls, tr
   pass simplify: 2 -> 2 ops in ... us
   pass share_equal: 2 -> 2 ops in ... us
   pass drop_dead: 2 -> 2 ops in ... us
+  pass count_turns: 2 -> 2 ops in ... us
   pass fuse: 2 -> 2 ops in ... us
   pass overlap: 2 -> 2 ops in ... us
 */

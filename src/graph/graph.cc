@@ -24,9 +24,12 @@ std::string indented(const std::string& text) {
 std::string bodies_text(const GraphNode& node) {
   std::string text;
   for (const Attr& attr : node.attrs)
-    if (const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr); region != nullptr && *region != nullptr)
+    if (const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr); region != nullptr && *region != nullptr) {
+      if (const Counting* const counting = (*region)->counted())
+        text += "  counts its turns: carried value " + std::to_string(counting->counter) + ", by " + std::to_string(counting->step) + "\n";
       for (std::size_t i = 0; i < (*region)->bodies.size(); ++i)
         text += "  body " + std::to_string(i) + ":\n" + indented((*region)->bodies[i]->graph().str());
+    }
   return text;
 }
 

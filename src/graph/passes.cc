@@ -66,6 +66,7 @@ std::span<const Pass> passes() {
       {"simplify", "gives calls a simpler form with the same bits", simplify},
       {"share_equal", "makes equal calls once", share_equal},
       {"drop_dead", "drops calls whose results nobody needs", drop_dead},
+      {"count_turns", "tells loops that count their turns how many they take", count_turns},
       {"fuse", "lets the plan go over elements once for several calls", fuse},
       {"overlap", "lets short steps of the plan that do not need each other run side by side", overlap},
   };

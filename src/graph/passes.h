@@ -41,6 +41,10 @@ void share_equal(Graph& graph);
 /// not known yet its rule stays, and with it what decides those sizes by values.
 void drop_dead(Graph& graph);
 
+/// Loops that count their turns (an integer, the same step every time, as long as it is less than a bound) are told how many they take: then no turn asks
+/// whether to go on, and a counter that nobody else reads is not computed at all.
+void count_turns(Graph& graph);
+
 /// Says that calls may share a step of the plan (plan.h), which knows the shapes and so decides which of them do.
 void fuse(Graph& graph);
 

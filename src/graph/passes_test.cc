@@ -169,7 +169,8 @@ TEST(Passes, EachCanBeLeftOutWithoutADifferenceInBits) {
     for (std::size_t i = 0; i < eager.size(); ++i) EXPECT_TRUE(bits(outputs[i]) == bits(eager[i])) << i;
   }
   EXPECT_GT(counts[1], counts[0]);
-  for (std::size_t i = 2; i < counts.size(); ++i) EXPECT_GT(counts[i], counts[0]) << "each pass has work here: " << choices[i][0];
+  for (std::size_t i = 2; i < counts.size(); ++i)  // all but the pass for loops (tests/count_turns_test.cc) have work here
+    EXPECT_GE(counts[i], counts[0] + (choices[i][0] != "count_turns")) << choices[i][0];
 }
 
 TEST(Passes, AreDescribedOnThePageAboutFunctions) {

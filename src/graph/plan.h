@@ -91,6 +91,7 @@ class Plan {
     std::uint32_t in[kernels::kMaxTileInputs];
     std::uint32_t out, lanes;
     std::int32_t count;
+    kernels::Link link;  // of a single f32 lane
   };
   struct Pointwise {
     std::vector<kernels::TileStep> tiles;
@@ -207,6 +208,8 @@ class BoundPlan {
   /// Runs both in turns, the even one first, as long as `go` holds, which each of them writes; returns how often they have run. For plans of
   /// nothing but calls on few lanes that takes less than to run each. REQUIRES: as run; two frames of one plan.
   static std::int64_t run_while(const bool& go, BoundPlan& even, BoundPlan& odd);
+  /// The same for a number of turns that is known. Returns it.
+  static std::int64_t run_turns(std::int64_t turns, BoundPlan& even, BoundPlan& odd);
   const Spec& output_spec(std::size_t i) const { return plan_.output_spec(i); }
 
  private:
@@ -220,10 +223,13 @@ class BoundPlan {
     const void* in[kernels::kMaxTileInputs];
     void* out;
     std::size_t lanes;
+    std::int32_t count;
+    kernels::Link link;
   };
   bool only_direct() const;
   void find_calls();
   void run_calls() const;
+  static std::vector<kernels::BoundLink> links_of(const BoundPlan& even, const BoundPlan& odd);
   const Plan& plan_;
   Plan::Frame* frame_;
   std::vector<std::int32_t> copied_;  // for each output: which of the copies, or -1

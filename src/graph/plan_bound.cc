@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "graph/plan_frame.h"
+#include "kernels/chain.h"
 
 namespace weft::inline v0 {
 
@@ -32,7 +33,7 @@ void BoundPlan::find_calls() {
   calls_.clear();
   for (const Plan::Step& step : plan_.steps_) {
     for (const Plan::DirectCall& direct : plan_.pointwise_[static_cast<std::size_t>(step.pointwise)].direct) {
-      Call call{.fn = direct.fn, .in = {}, .out = frame_->data[direct.out], .lanes = direct.lanes};
+      Call call{.fn = direct.fn, .in = {}, .out = frame_->data[direct.out], .lanes = direct.lanes, .count = direct.count, .link = direct.link};
       for (std::int32_t i = 0; i < direct.count; ++i) call.in[i] = frame_->data[direct.in[i]];
       calls_.push_back(call);
     }
@@ -86,6 +87,45 @@ std::int64_t BoundPlan::run_while(const bool& go, BoundPlan& even, BoundPlan& od
     for (; go; ++turns) (turns & 1 ? odd : even).run_calls();
   }
   for (; go; ++turns) (turns & 1 ? odd : even).run();
+  return turns;
+}
+
+// Both as one chain over single lanes, or nothing if there is a call that cannot be a link. What a call makes goes to memory and stays in the
+// accumulator for the next one.
+std::vector<kernels::BoundLink> BoundPlan::links_of(const BoundPlan& even, const BoundPlan& odd) {
+  using kernels::Link;
+  std::vector<kernels::BoundLink> links;
+  const void* held = nullptr;
+  const auto place = [](const void* data) { return static_cast<float*>(const_cast<void*>(data)); };
+  for (const BoundPlan* const half : {&even, &odd})
+    for (const Call& call : half->calls_) {
+      if (call.link == Link::kNone) return {};
+      const bool first = call.in[0] == held, turned = !first && call.count == 2 && call.in[1] == held;
+      if (!first && !turned) links.push_back({Link::kLoad, place(call.in[0])});
+      links.push_back({turned ? exchanged(call.link) : call.link, place(call.in[turned ? 0 : call.count - 1])});
+      links.push_back({Link::kKeep, place(call.out)});
+      held = call.out;
+    }
+  if (!links.empty()) links.push_back({Link::kEnd, place(held)});
+  return links;
+}
+
+std::int64_t BoundPlan::run_turns(std::int64_t turns, BoundPlan& even, BoundPlan& odd) {
+  std::int64_t turn = 0;
+  if (even.direct_ && even.copies_.empty()) {
+    even.find_calls();
+    odd.find_calls();
+    if (even.calls_.empty()) return turns;
+    const std::vector<kernels::BoundLink> links = links_of(even, odd);
+    if (!links.empty() && turns >= 2) {
+      // The accumulator comes to the next pair of turns with what the last one has kept.
+      const bool holds = links[0].link == kernels::Link::kLoad && links[0].x == links.back().x;
+      kernels::chain_kernels().repeat(links.data(), links.data() + holds, turns / 2);
+      turn = turns & ~std::int64_t{1};
+    }
+    for (; turn < turns; ++turn) (turn & 1 ? odd : even).run_calls();
+  }
+  for (; turn < turns; ++turn) (turn & 1 ? odd : even).run();
   return turns;
 }
 

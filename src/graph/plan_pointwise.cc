@@ -74,8 +74,10 @@ void Plan::prepare_pointwise(Step& step) {
   }
   for (std::size_t k = 0; direct && lanes > 0 && k < made.tiles.size(); ++k) {
     const GraphNode& node = graph_.nodes[group[k]];
-    const kernels::TileFn fn = lanes == 1 ? node.op->tile.one_for(values_[node.inputs[0]].spec.dtype) : made.tiles[k].fn;
-    DirectCall call{fn, {}, static_cast<std::uint32_t>(made.slots[k]), static_cast<std::uint32_t>(lanes), made.tiles[k].count};
+    const DType dtype = values_[node.inputs[0]].spec.dtype;
+    const kernels::TileFn fn = lanes == 1 ? node.op->tile.one_for(dtype) : made.tiles[k].fn;
+    DirectCall call{fn, {}, static_cast<std::uint32_t>(made.slots[k]), static_cast<std::uint32_t>(lanes), made.tiles[k].count,
+                    lanes == 1 && dtype == f32 ? node.op->tile.link : kernels::Link::kNone};
     for (std::size_t i = 0; i < made.tiles[k].count; ++i) {
       const std::size_t slot = made.tiles[k].in[i];
       if (slot >= made.inputs.size()) call.in[i] = made.slots[slot - made.inputs.size()];

@@ -98,7 +98,7 @@ Specs infer_switch(const Infer& in) {
 
 void run_switch(KernelCall& call) {
   const Region& region = region_of(call);
-  const std::int64_t which = call.dtype() == i64 ? *call.in<std::int64_t>(0) : *call.in<std::int32_t>(0);
+  const std::int64_t which = integer_in(call.inputs[0]);
   if (which < 0 || static_cast<std::size_t>(which) >= region.bodies.size())
     call.index_error(branch_range(which, region.bodies.size()));
   run_body(*region.bodies[static_cast<std::size_t>(which)], call.inputs.subspan(1), call);

@@ -26,6 +26,22 @@ struct Derived {
   std::vector<std::exception_ptr> errors{};  // of tangents that cannot be computed; empty: all can
 };
 
+/// Of a conditional loop, what the pass count_turns has found: one carried integer changes by the same step in every turn, and the loop goes on while
+/// it lies before a bound. So the number of turns is known before the first one.
+struct Counting {
+  const Runner* of;      // the body that this is true of
+  std::size_t counter;   // which of the carried values: a scalar, i32 or i64
+  std::int64_t step;     // not 0
+  std::int64_t bound;    // or, if `read` is not -1, that one of the values that every turn reads
+  std::int32_t read = -1;
+  bool inclusive;        // it goes on at the bound, too
+  bool kept;             // `rest` needs the counter and carries it on
+  std::shared_ptr<const Runner> rest;  // the body without `go`, and without the counter unless it is kept
+
+  /// How often the loop runs if the first turn does. kUnknown: the counter would leave its dtype before the end.
+  std::int64_t turns(DType dtype, std::int64_t start, std::int64_t end) const;
+};
+
 /// The graphs of one call and how they are used.
 ///
 /// call:         bodies[0] takes the inputs.
@@ -39,7 +55,10 @@ struct Region {
   bool may_miss = false;                      // of switch_case: the first input may name no body
   bool conditional = false, reverse = false;  // reverse: the last row first; row i of the results belongs to row i of the elements
   std::shared_ptr<const Derived> derived{};
+  std::shared_ptr<const Counting> counting{};  // of a loop
 
+  /// What is known of the turns of a loop with these bodies, or null.
+  const Counting* counted() const { return counting != nullptr && counting->of == bodies[0].get() ? counting.get() : nullptr; }
   bool plain() const { return bodies.size() == 1 && carried + elements == 0 && !conditional; }  // runs its body once
 };
 

@@ -9,25 +9,43 @@ namespace {
 
 // Where the inputs and results of a loop begin.
 struct LoopParts {
-  const Region& region;
+  const Runner& body;
+  bool conditional, reverse, go;  // go: the first turn is taken
   std::span<const Tensor> carried, elements, read;
   std::size_t results;  // how many kinds of rows the body makes
   std::int64_t turns = kUnknown;
 
-  explicit LoopParts(const KernelCall& call) : region(region_of(call)) {
-    std::span<const Tensor> inputs = call.inputs.subspan(region.conditional ? 1 : 0);
+  LoopParts(const KernelCall& call, const Region& region)
+      : body(*region.bodies[0]), conditional(region.conditional), reverse(region.reverse), go(!conditional || *call.in<bool>(0)) {
+    std::span<const Tensor> inputs = call.inputs.subspan(conditional ? 1 : 0);
     carried = inputs.first(region.carried);
     elements = inputs.subspan(region.carried, region.elements);
     read = inputs.subspan(region.carried + region.elements);
-    results = region.bodies[0]->graph().outputs.size() - region.carried - region.conditional;
+    results = body.graph().outputs.size() - region.carried - conditional;
     if (!elements.empty()) turns = elements[0].shape()[0];
   }
+  // A loop that is known to take so many turns, with what is left of its body.
+  LoopParts(const LoopParts& loop, const Runner& rest, std::span<const Tensor> left, std::int64_t count)
+      : body(rest), conditional(false), reverse(false), go(true), carried(left), read(loop.read), results(0), turns(count) {}
+
   // Of the body's outputs, and of the loop's.
-  std::size_t go() const { return region.carried; }
-  std::size_t row(std::size_t i) const { return region.carried + region.conditional + i; }
-  std::size_t stacked() const { return results + region.carried; }  // rows of results, then of carried values
-  std::size_t place(std::int64_t turn) const { return static_cast<std::size_t>(region.reverse ? turns - 1 - turn : turn); }
+  std::size_t row(std::size_t i) const { return carried.size() + conditional + i; }
+  std::size_t stacked() const { return results + carried.size(); }  // rows of results, then of carried values
+  std::size_t place(std::int64_t turn) const { return static_cast<std::size_t>(reverse ? turns - 1 - turn : turn); }
+  std::vector<Spec> specs() const {  // of the body's inputs in the first turn
+    std::vector<Spec> first = specs_of(carried);
+    for (const Tensor& element : elements) first.push_back(row_of(element.spec()));
+    for (const Tensor& x : read) first.push_back(x.spec());
+    return first;
+  }
 };
+
+// Whether the plan of the first turn is that of all turns.
+bool stays_fixed(const LoopParts& loop, const Plan& plan) {
+  bool fixed = BoundPlan::possible(plan);
+  for (std::size_t i = 0; fixed && i < loop.carried.size(); ++i) fixed = plan.output_spec(i) == loop.carried[i].spec();
+  return fixed;
+}
 
 std::size_t bytes(const Spec& spec) { return static_cast<std::size_t>(bytes_of(spec)); }
 
@@ -66,11 +84,11 @@ class Rows {
   Tensor whole_;
 };
 
-// Shapes stay the same from turn to turn: two frames, each of which reads what the other one writes.
-void run_fixed(KernelCall& call, const LoopParts& loop, const Plan& plan) {
+// Shapes stay the same from turn to turn: two frames, each of which reads what the other one writes. `kept` says which kinds of rows somebody reads.
+void run_fixed(const LoopParts& loop, const Plan& plan, Tensors& outputs, const std::vector<bool>& kept) {
   BoundPlan even(plan), odd(plan);
   BoundPlan* const frames[] = {&even, &odd};
-  bool go = !loop.region.conditional || *call.in<bool>(0);
+  bool go = loop.go;
   std::vector<Tensor> places[2];
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
     for (auto& side : places) side.push_back(make_tensor(loop.carried[i].spec()));
@@ -83,20 +101,20 @@ void run_fixed(KernelCall& call, const LoopParts& loop, const Plan& plan) {
   std::vector<Rows> rows;
   for (std::size_t i = 0; i < loop.stacked(); ++i) {
     const std::size_t out = loop.carried.size() + i;
-    rows.emplace_back(i < loop.results ? even.output_spec(loop.row(i)) : loop.carried[i - loop.results].spec(), loop.turns, call.outputs[out],
-                      call.unread.empty() || !call.unread[out]);
+    rows.emplace_back(i < loop.results ? even.output_spec(loop.row(i)) : loop.carried[i - loop.results].spec(), loop.turns, outputs[out], kept[i]);
   }
   for (BoundPlan* const frame : frames) {
-    if (loop.region.conditional) frame->output(loop.go(), &go);
+    if (loop.conditional) frame->output(loop.carried.size(), &go);
     for (std::size_t i = 0; i < loop.read.size(); ++i) frame->input(loop.carried.size() + loop.elements.size() + i, mutable_data(loop.read[i]));
     for (std::size_t i = 0; i < loop.results; ++i) frame->output(loop.row(i), rows[i].at(0));
   }
   std::vector<std::size_t> element_bytes;
   for (const Tensor& element : loop.elements) element_bytes.push_back(bytes(row_of(element.spec())));
   const bool keeps = std::any_of(rows.begin(), rows.end(), [](const Rows& r) { return r.kept(); });
+  const std::int64_t end = loop.turns - planted(Bug::kLeavesOutLastTurn);
   std::int64_t turn = 0;
-  if (loop.region.conditional && element_bytes.empty() && !keeps) turn = BoundPlan::run_while(go, even, odd);
-  for (; go && turn != loop.turns - planted(Bug::kLeavesOutLastTurn); ++turn) {
+  if (element_bytes.empty() && !keeps) turn = loop.conditional ? BoundPlan::run_while(go, even, odd) : BoundPlan::run_turns(end, even, odd);
+  for (; go && turn != end; ++turn) {
     const std::size_t side = turn & 1, at = loop.place(turn);
     BoundPlan& frame = *frames[side];
     for (std::size_t i = 0; i < element_bytes.size(); ++i)
@@ -104,16 +122,43 @@ void run_fixed(KernelCall& call, const LoopParts& loop, const Plan& plan) {
     if (keeps) {
       for (std::size_t i = 0; i < loop.results; ++i) frame.output(loop.row(i), rows[i].at(at));
       for (std::size_t i = 0; i < loop.carried.size(); ++i)
-        if (Rows& kept = rows[loop.results + i]; kept.kept() && kept.size() > 0) std::memcpy(kept.at(at), mutable_data(places[side][i]), kept.size());
+        if (Rows& row = rows[loop.results + i]; row.kept() && row.size() > 0) std::memcpy(row.at(at), mutable_data(places[side][i]), row.size());
     }
     frame.run();
   }
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
-    if (call.outputs[i].defined()) copy_into(mutable_data(call.outputs[i]), places[turn & 1][i]);
-    else call.outputs[i] = places[turn & 1][i];
+    if (outputs[i].defined()) copy_into(mutable_data(outputs[i]), places[turn & 1][i]);
+    else outputs[i] = places[turn & 1][i];
   }
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (Tensor& out = call.outputs[loop.carried.size() + i]; !out.defined()) out = rows[i].finish(turn);
+    if (Tensor& out = outputs[loop.carried.size() + i]; !out.defined()) out = rows[i].finish(turn);
+}
+
+// A loop of which nobody keeps rows and whose turns are known: false if they are not.
+bool run_counted(Tensors& outputs, const LoopParts& loop, const Counting& counting) {
+  const Tensor& counter = loop.carried[counting.counter];
+  const std::int64_t start = integer_in(counter), end = counting.read < 0 ? counting.bound : integer_in(loop.read[static_cast<std::size_t>(counting.read)]);
+  const std::int64_t turns = loop.go ? counting.turns(counter.dtype(), start, end) : kUnknown;
+  if (turns == kUnknown) return false;
+  std::vector<Tensor> left;
+  Tensors made;
+  const auto is_left = [&](std::size_t i) { return counting.kept || i != counting.counter; };
+  for (std::size_t i = 0; i < loop.carried.size(); ++i)
+    if (is_left(i)) left.push_back(loop.carried[i]), made.push_back(outputs[i]);
+  const LoopParts rest(loop, *counting.rest, left, turns);
+  const std::shared_ptr<const Plan> plan = rest.body.plan_for(rest.specs());
+  if (!stays_fixed(rest, *plan)) return false;
+  while (made.size() < 2 * left.size()) made.emplace_back();  // rows, which nobody reads
+  run_fixed(rest, *plan, made, std::vector<bool>(left.size()));
+  for (std::size_t i = 0, at = 0; i < loop.carried.size(); ++i)
+    if (is_left(i)) outputs[i] = std::move(made[at++]);
+  if (counting.kept) return true;
+  Tensor& last = outputs[counting.counter];
+  if (!last.defined()) last = make_tensor(counter.spec());
+  const std::int64_t number = start + turns * counting.step;
+  if (counter.dtype() == i32) *static_cast<std::int32_t*>(mutable_data(last)) = static_cast<std::int32_t>(number);
+  else *static_cast<std::int64_t*>(mutable_data(last)) = number;
+  return true;
 }
 
 // One tensor of rows that must be alike.
@@ -137,8 +182,8 @@ void put(Tensor& out, Tensor value) {
 
 // Shapes may change: each turn asks for its own plan.
 void run_changing(KernelCall& call, const LoopParts& loop) {
-  const Runner& body = *loop.region.bodies[0];
-  bool go = !loop.region.conditional || *call.in<bool>(0);
+  const Runner& body = loop.body;
+  bool go = loop.go;
   std::vector<Tensor> carried, read;
   for (const Tensor& x : loop.carried) carried.push_back(with_own_memory(x));
   for (const Tensor& x : loop.read) read.push_back(with_own_memory(x));
@@ -156,14 +201,14 @@ void run_changing(KernelCall& call, const LoopParts& loop) {
     for (std::size_t i = 0; i < carried.size(); ++i) rows[loop.results + i].push_back(carried[i]);
     Tensors made = body.plan_for(specs_of(std::span<const Tensor>(inputs)))->run(inputs);
     for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = std::move(made[i]);
-    if (loop.region.conditional) go = *elements<bool>(made[loop.go()]);
+    if (loop.conditional) go = *elements<bool>(made[carried.size()]);
     for (std::size_t i = 0; i < loop.results; ++i) rows[i].push_back(std::move(made[loop.row(i)]));
   }
   for (std::size_t i = 0; i < carried.size(); ++i) put(call.outputs[i], std::move(carried[i]));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t out = loop.carried.size() + i;
     if (!call.unread.empty() && call.unread[out]) continue;
-    if (loop.region.reverse) std::reverse(rows[i].begin(), rows[i].end());
+    if (loop.reverse) std::reverse(rows[i].begin(), rows[i].end());
     put(call.outputs[out], stacked(call, rows[i], call.specs[out]));
   }
 }
@@ -173,16 +218,16 @@ void run_changing(KernelCall& call, const LoopParts& loop) {
 void run_loop(KernelCall& call) {
   const Interpreter::Scope eager(nullptr);
   while (call.outputs.size() < call.specs.size()) call.outputs.emplace_back();
-  const LoopParts loop(call);
+  const Region& region = region_of(call);
+  const LoopParts loop(call, region);
   for (const Tensor& element : loop.elements)  // inference has seen to it, unless it could not know
     if (element.shape()[0] != loop.turns) call.shape_error(unequal_rows(loop.turns, element.shape()[0]));
-  std::vector<Spec> first = specs_of(loop.carried);
-  for (const Tensor& element : loop.elements) first.push_back(row_of(element.spec()));
-  for (const Tensor& x : loop.read) first.push_back(x.spec());
-  const std::shared_ptr<const Plan> plan = loop.region.bodies[0]->plan_for(first);
-  bool fixed = BoundPlan::possible(*plan);
-  for (std::size_t i = 0; fixed && i < loop.carried.size(); ++i) fixed = plan->output_spec(i) == first[i];
-  if (fixed) run_fixed(call, loop, *plan);
+  std::vector<bool> kept;  // kinds of rows that somebody reads
+  for (std::size_t i = 0; i < loop.stacked(); ++i) kept.push_back(call.unread.empty() || !call.unread[loop.carried.size() + i]);
+  if (const Counting* const counting = region.counted(); counting != nullptr && std::find(kept.begin(), kept.end(), true) == kept.end())
+    if (run_counted(call.outputs, loop, *counting)) return;
+  const std::shared_ptr<const Plan> plan = loop.body.plan_for(loop.specs());
+  if (stays_fixed(loop, *plan)) run_fixed(loop, *plan, call.outputs, kept);
   else run_changing(call, loop);
 }
 

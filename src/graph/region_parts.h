@@ -19,6 +19,9 @@ inline std::vector<Spec> specs_of(std::span<const Tensor> tensors) {
   return result;
 }
 
+/// REQUIRES: a scalar, i32 or i64.
+inline std::int64_t integer_in(const Tensor& x) { return x.dtype() == i32 ? *elements<std::int32_t>(x) : *elements<std::int64_t>(x); }
+
 /// What is wrong with a number that names no branch.
 inline std::string branch_range(std::int64_t index, std::size_t branches) {
   return "index is " + std::to_string(index) + " and there are " + std::to_string(branches) + " branches; it must be from 0 to " +

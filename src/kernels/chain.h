@@ -46,6 +46,8 @@ struct ChainKernels {
   /// n lanes. A link sees what those before it have kept. REQUIRES: the last link, and no other, is kEnd. Whoever keeps past the caches
   /// calls finish_streaming().
   void (*run)(const BoundLink* links, std::size_t n);
+  /// One lane, `times` times; but for the first time it begins with `again`, one of the links. REQUIRES: times > 0; no kKeepPast, no kAsk.
+  void (*repeat)(const BoundLink* links, const BoundLink* again, std::int64_t times);
 };
 WEFT_ISA_TABLE(ChainKernels, chain_kernels)
 

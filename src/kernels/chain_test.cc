@@ -97,6 +97,35 @@ TEST(Chain, MeansWhatItsLinksMean) {
       for (unsigned seed = 0; seed < 50; ++seed) expect_meaning(chain_kernels(isa), n, seed);
 }
 
+// One lane, again and again: what a turn has kept the next one sees, and the accumulator goes on from where it was unless a link loads.
+TEST(Chain, Repeats) {
+  for (const Isa isa : isas())
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      std::mt19937 random(seed);
+      float places[5];
+      for (float& place : places) place = static_cast<float>(static_cast<int>(random() % 401) - 200) / 128;
+      std::vector<BoundLink> links = {{Link::kLoad, &places[0]}};
+      while (links.size() < 3 + seed % 20) {
+        const Link link = static_cast<Link>(random() % static_cast<unsigned>(Link::kEnd));
+        if (link != Link::kKeepPast && link != Link::kAsk) links.push_back({link, &places[random() % 5]});
+      }
+      links.push_back({Link::kKeep, &places[1 + random() % 4]});
+      const std::size_t again = random() % 2;
+      const int times = 1 + static_cast<int>(random() % 9);
+      float wanted[5], a = 0;
+      std::copy(std::begin(places), std::end(places), wanted);
+      for (int time = 0; time < times; ++time)
+        for (std::size_t l = time == 0 ? 0 : again; l < links.size(); ++l) {
+          float& x = wanted[links[l].x - places];
+          if (links[l].link == Link::kKeep) x = a;
+          else a = linked(links[l].link, a, x);
+        }
+      links.push_back({Link::kEnd, places});
+      chain_kernels(isa).repeat(links.data(), links.data() + again, times);
+      for (std::size_t i = 0; i < 5; ++i) ASSERT_TRUE(same(places[i], wanted[i])) << "seed " << seed << ", place " << i << ": " << places[i] << " for " << wanted[i];
+    }
+}
+
 // (a + b) b, kept, and its square less b: of repeated lanes, of a scalar, in place, of lanes that tiles and chunks cut in pieces, and past the caches.
 TEST(Chain, IsAStepOfAProgram) {
   for (const std::size_t n : {std::size_t{700}, std::size_t{40'000}, (std::size_t{4} << 20) + 24})

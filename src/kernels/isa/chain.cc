@@ -46,21 +46,29 @@ WEFT_INLINE void store_past(float* to, Floats v) {
     WEFT_JUMP;                                                  \
   } while (false)
 
-// The lanes from k on, as many at a time as `vectors` have, until fewer are left; or, if Some, those last ones, fewer than a vector has.
-// Returns where it stopped.
-template <std::size_t vectors, bool Some = false>
-WEFT_OWN_JUMPS std::size_t run_from(std::size_t k, const BoundLink* links, std::size_t n) {
+enum class Of { kVectors, kSome, kOne };  // what an accumulator holds: whole vectors; fewer lanes than one has; a single lane
+
+// The lanes from k on, as many at a time as `vectors` have, until fewer are left; or, kSome, those last ones. Returns where it stopped. Or, kOne,
+// one lane n times; then the links begin at `again`.
+template <std::size_t vectors, Of of = Of::kVectors>
+WEFT_OWN_JUMPS std::size_t run_from(std::size_t k, const BoundLink* links, std::size_t n, [[maybe_unused]] const BoundLink* again = nullptr) {
   static const void* const labels[] = {&&load, &&add,       &&subtract, &&subtract_from, &&multiply, &&divide, &&divide_into,
                                        &&keep, &&keep_past, &&ask,      &&negative,      &&square,   &&relu,   &&end};
   static_assert(sizeof(labels) / sizeof(*labels) == static_cast<std::size_t>(Link::kNone));
+  static_assert(of == Of::kVectors || vectors == 1);
+  using Held = std::conditional_t<of == Of::kOne, float, Floats>;
   [[maybe_unused]] const auto rest = static_cast<std::int64_t>(n - k);
-  const auto get = [&](const float* x) __attribute__((always_inline)) { return Some ? load_some(x, rest, 0.f) : load<float>(x); };
-  const auto put = [&](float* x, Floats value) __attribute__((always_inline)) {
-    if constexpr (Some) store_some(x, rest, value);
+  const auto get = [&](const float* x) __attribute__((always_inline)) {
+    if constexpr (of == Of::kOne) return *x;
+    else return of == Of::kSome ? load_some(x, rest, 0.f) : load<float>(x);
+  };
+  const auto put = [&](float* x, Held value) __attribute__((always_inline)) {
+    if constexpr (of == Of::kOne) *x = value;
+    else if constexpr (of == Of::kSome) store_some(x, rest, value);
     else store(x, value);
   };
-  if (!Some && k + vectors * kVector > n) return k;
-  Floats a[vectors] = {};
+  if (of == Of::kVectors && k + vectors * kVector > n) return k;
+  Held a[vectors] = {};
   float* at;
   const BoundLink* link = links;
   WEFT_JUMP;
@@ -73,7 +81,7 @@ divide: WEFT_EACH(a[v] = a[v] / get(x));
 divide_into: WEFT_EACH(a[v] = get(x) / a[v]);
 negative: WEFT_EACH(a[v] = -a[v]);
 square: WEFT_EACH(a[v] = a[v] * a[v]);
-relu: WEFT_EACH(a[v] = a[v] < Floats{} ? Floats{} : a[v]);
+relu: WEFT_EACH(a[v] = a[v] < Held{} ? Held{} : a[v]);
 keep: WEFT_EACH(put(x, a[v]));
 keep_past:  // only whole lines are worth it
   if constexpr (vectors == 1) WEFT_EACH(put(x, a[v]));
@@ -84,20 +92,29 @@ ask:
   ++link;
   WEFT_JUMP;
 end:
-  k += vectors * kVector;
-  if (Some || k + vectors * kVector > n) return k;
-  link = links;
+  if constexpr (of == Of::kOne) {
+    if (--n == 0) return k;
+    link = again;
+  } else {
+    k += vectors * kVector;
+    if (of == Of::kSome || k + vectors * kVector > n) return k;
+    link = links;
+  }
   WEFT_JUMP;
 }
 
 void run(const BoundLink* links, std::size_t n) {
   std::size_t k = run_from<8>(0, links, n);
   if (k < n) k = run_from<1>(k, links, n);
-  if (k < n) run_from<1, true>(k, links, n);
+  if (k < n) run_from<1, Of::kSome>(k, links, n);
+}
+
+void repeat(const BoundLink* links, const BoundLink* again, std::int64_t times) {
+  run_from<1, Of::kOne>(0, links, static_cast<std::size_t>(times), again);
 }
 
 }  // namespace
 
-extern const ChainKernels chain_kernels = {run};
+extern const ChainKernels chain_kernels = {run, repeat};
 
 }  // namespace weft::inline v0::kernels::WEFT_ISA
