@@ -55,24 +55,63 @@ TEST(CountTurns, UpAndDownOnEitherSideOfTheComparison) {
 
 // The counter would leave its dtype, and then wrap as integers do: such a loop asks after every turn.
 TEST(CountTurns, WrapsWhereTheCounterDoes) {
-  constexpr int most = std::numeric_limits<int>::max();
-  const Go less = [](Tensor i, Tensor n) { return i < n; };
-  expect_counted([](Tensor i, Tensor n) { return i > n - 3; }, [](Tensor i) { return i - 1; }, most, most, false);  // no bound that stays
+  constexpr int most = std::numeric_limits<int>::max(), half = 1 << 30;
+  const Go less = [](Tensor i, Tensor n) { return i < n; }, more = [](Tensor i, Tensor n) { return i > n; };
   expect_counted(less, [](Tensor i) { return i + 4; }, most - 9, most - 1);
-  const auto wrapped = [&](Tensor start, Tensor bound) {  // ends in the turn after the counter has wrapped to below 0
-    return std::get<0>(while_loop([&](Tensor i, Tensor) { return i > bound; }, [&](Tensor i, Tensor n) { return std::tuple{i - (1 << 30), n + 1}; },
-                                  std::tuple{start, Tensor(0)}));
-  };
-  const Function f = wrapped;
-  EXPECT_EQ(f(0, std::numeric_limits<int>::min()).item<int>(), wrapped(0, std::numeric_limits<int>::min()).item<int>());
+  // 0, 2^30 + 7, then -2^31 + 14 and on: turns that no distance tells.
+  expect_counted(less, [](Tensor i) { return i + (half + 7); }, 0, half + 50);
+  expect_counted(more, [](Tensor i) { return i - (half + 7); }, 0, -half - 50);
+  expect_counted(more, [](Tensor i) { return i + 1; }, most - 2, 0, false);  // the wrong way, until it wraps
 }
 
 TEST(CountTurns, OnlyWhatIsACounter) {
   const Go less = [](Tensor i, Tensor n) { return i < n; };
   expect_counted(less, [](Tensor i) { return i * 2; }, 1, 40, false);
   expect_counted(less, [](Tensor i) { return i + i; }, 1, 40, false);
+  expect_counted(less, [](Tensor i) { return 7 - i; }, 1, 5, false);
+  expect_counted([](Tensor i, Tensor n) { return i < n - 3; }, [](Tensor i) { return i + 1; }, 1, 9, false);
   expect_counted([](Tensor i, Tensor n) { return logical_and(i < n, i < 3); }, [](Tensor i) { return i + 1; }, 0, 40, false);
   expect_counted([](Tensor i, Tensor n) { return cast(i, f32) < cast(n, f32); }, [](Tensor i) { return i + 1; }, 0, 40, false);
+}
+
+template <class Program>
+void expect_same_as_eager(const Program& program, bool counted) {
+  const Function f = program;
+  for (const int n : {0, 1, 2, 5, 8}) {
+    const auto [a, b, c] = f(n);
+    const auto [wanted_a, wanted_b, wanted_c] = program(n);
+    EXPECT_EQ(floats(cast(a, f32)), floats(cast(wanted_a, f32))) << n;
+    EXPECT_EQ(floats(cast(b, f32)), floats(cast(wanted_b, f32))) << n;
+    EXPECT_EQ(floats(cast(c, f32)), floats(cast(wanted_c, f32))) << n;
+  }
+  EXPECT_EQ(contains(f.graph().str(), kCounts), counted) << f.graph();
+}
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+TEST(CountTurns, OtherCarriedValues) {
+  const auto goes = [](Tensor n) { return [n](Tensor i, Tensor, Tensor) { return i < n; }; };
+  const auto from = [](Tensor j, Tensor x) { return Three{Tensor(0), j, x}; };
+  // integers that change places
+  expect_same_as_eager([&](Tensor n) { return while_loop(goes(n), [](Tensor i, Tensor j, Tensor x) { return Three{j + 1, i, x + 1.f}; }, from(1, 0.f)); }, false);
+  // a bound that is carried, and changes
+  expect_same_as_eager(
+      [&](Tensor n) {
+        return while_loop([](Tensor i, Tensor j, Tensor) { return i < j; }, [](Tensor i, Tensor j, Tensor x) { return Three{i + 2, j + 1, x + 1.f}; }, from(n, 0.f));
+      },
+      false);
+  // what counts is no integer
+  expect_same_as_eager([&](Tensor n) {
+    return while_loop([&](Tensor, Tensor, Tensor x) { return x < cast(n, f32); }, [](Tensor i, Tensor j, Tensor x) { return Three{i, j + 1, x + 1.f}; }, from(0, 0.f));
+  }, false);
+  // the counter of the turn before
+  expect_same_as_eager([&](Tensor n) { return while_loop(goes(n), [](Tensor i, Tensor, Tensor x) { return Three{i + 1, i, x + 1.f}; }, from(7, 0.f)); }, true);
+  // numbers of other dtypes, and more lanes than one, are no links
+  expect_same_as_eager([&](Tensor n) { return while_loop(goes(n), [](Tensor i, Tensor j, Tensor x) { return Three{i + 1, j * 3, x * x}; }, from(1, cast(Tensor(1.5), f64))); },
+                       true);
+  const Tensor row({1.5f, -2.f, 0.25f});
+  expect_same_as_eager([&](Tensor n) { return while_loop(goes(n), [&](Tensor i, Tensor j, Tensor x) { return Three{i + 1, j - 1, x * row}; }, from(1, row)); }, true);
+  // shapes that grow
+  expect_same_as_eager([&](Tensor n) { return while_loop(goes(n), [](Tensor i, Tensor j, Tensor x) { return Three{i + 1, j, concat({x, x}, 0)}; }, from(1, row)); }, true);
 }
 
 TEST(CountTurns, TheBodyMayReadTheCounterAndWriteVariables) {
@@ -100,7 +139,7 @@ TEST(CountTurns, TheBodyMayReadTheCounterAndWriteVariables) {
 TEST(CountTurns, SimpleFunctionsOfNumbers) {
   const auto program = [](Tensor n, Tensor x) {
     return while_loop([&](Tensor i, Tensor, Tensor, Tensor) { return i < n; },
-                      [&](Tensor i, Tensor a, Tensor b, Tensor c) { return std::tuple{i + 1, b, relu(a * x - b), square(c - a) / (b * b + 1.f)}; },
+                      [&](Tensor i, Tensor a, Tensor b, Tensor c) { return std::tuple{i + 1, -b, relu(a * x - b), square(c - a) / (b * b + 1.f)}; },
                       std::tuple{Tensor(0), Tensor(0.5f), x, -x});
   };
   const auto alone = [](Tensor n, Tensor x) {
@@ -161,6 +200,26 @@ TEST(CountTurns, AFailingTurnChangesNothing) {
   EXPECT_EQ(number(total), 3);
 }
 
+// A Function with a guard behind every op, called by another one: the loops in its loops are rebuilt each time, and what was known of the old ones
+// is not true of the new.
+TEST(CountTurns, GuardedLoopsInLoopsStayGuarded) {
+  const auto body = [](Tensor x) {
+    return std::get<1>(while_loop([](Tensor i, Tensor) { return i < 2; },
+                                  [](Tensor i, Tensor y) {
+                                    return std::tuple{i + 1, std::get<1>(while_loop([](Tensor k, Tensor) { return k < 3; },
+                                                                                    [](Tensor k, Tensor z) { return std::tuple{k + 1, minimum(z / 0.f, 1.f)}; },
+                                                                                    std::tuple{Tensor(0), y}))};
+                                  },
+                                  std::tuple{Tensor(0), x}));
+  };
+  const Function f{body, {.check_numerics = true}};
+  const Function g{[&](Tensor x) { return f(x); }, {.check_numerics = true}};
+  const Function h{[&](Tensor x) { return g(x); }, {.check_numerics = true}};
+  EXPECT_THROW(f(2.f), NumericError);
+  EXPECT_THROW(g(2.f), NumericError);
+  EXPECT_THROW(h(2.f), NumericError);
+}
+
 TEST(CountTurns, NumbersOfTurns) {
   const auto turns = [](DType dtype, std::int64_t start, std::int64_t step, std::int64_t end, bool inclusive) {
     return Counting{.of = nullptr, .counter = 0, .step = step, .bound = end, .inclusive = inclusive, .kept = false, .rest = nullptr}.turns(dtype, start, end);
@@ -178,6 +237,7 @@ TEST(CountTurns, NumbersOfTurns) {
   EXPECT_EQ(turns(i32, most32, 1, 0, false), kUnknown);
   EXPECT_EQ(turns(i64, most32, 1, 0, false), 1);
   EXPECT_EQ(turns(i32, 0, -1, least32, true), kUnknown);
+  EXPECT_EQ(turns(i32, 0, least32, -1, false), 1);
   EXPECT_EQ(turns(i64, 0, 1, most, false), most);
   EXPECT_EQ(turns(i64, 0, 1, most, true), kUnknown);
   EXPECT_EQ(turns(i64, least, 1, most, false), kUnknown) << "too many to count";

@@ -53,14 +53,6 @@ bool reads(const Graph& graph, ValueId id) {
                      [&](const GraphNode& node) { return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end(); });
 }
 
-Graph without_input(const Graph& graph, std::size_t dropped) {
-  Rebuilt rebuilt(graph);
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-    if (i != dropped) rebuilt.keep_input(graph.inputs[i]);
-  for (const GraphNode& node : graph.nodes) rebuilt.keep_node(node, rebuilt.inputs_of(node));
-  return rebuilt.finish();
-}
-
 // What is left to do for the turns of a loop once it knows how many they are.
 void find_rest(const Region& region, Counting& counting) {
   const auto at = [](std::size_t i) { return static_cast<std::ptrdiff_t>(i); };
@@ -70,8 +62,15 @@ void find_rest(const Region& region, Counting& counting) {
   rest.outputs.erase(rest.outputs.begin() + at(counting.counter));
   drop_dead(rest);
   counting.kept = reads(rest, rest.inputs[counting.counter]);
-  if (counting.kept) drop_dead(kept);
-  counting.rest = std::make_shared<const Runner>(counting.kept ? std::move(kept) : without_input(rest, counting.counter));
+  if (counting.kept) {
+    drop_dead(kept);
+    rest = std::move(kept);
+  } else {
+    std::vector<bool> others(rest.inputs.size(), true);
+    others[counting.counter] = false;
+    rest = with_inputs(rest, others);
+  }
+  counting.rest = std::make_shared<const Runner>(std::move(rest));
 }
 
 std::shared_ptr<const Counting> find_counting(const Region& region) {
@@ -87,7 +86,7 @@ std::shared_ptr<const Counting> find_counting(const Region& region) {
     for (std::size_t c = 0; c < region.carried; ++c) {
       const std::int64_t step = body.outputs[c] == counter ? step_of(body, c) : 0;
       if (before ? step <= 0 : step >= 0) continue;
-      Counting found{.of = region.bodies[0].get(), .counter = c, .step = step, .bound = 0, .inclusive = comparison->inclusive, .kept = false, .rest = nullptr};
+      Counting found{.of = region.bodies[0], .counter = c, .step = step, .bound = 0, .inclusive = comparison->inclusive, .kept = false, .rest = nullptr};
       const GraphValue& end = body.values[bound];
       if (!is_counter(end.spec)) continue;
       if (end.kind == Kind::kInput && end.from >= region.carried) found.read = static_cast<std::int32_t>(end.from - region.carried);
@@ -106,7 +105,7 @@ std::int64_t Counting::turns(DType dtype, std::int64_t start, std::int64_t end) 
   const std::int64_t least = dtype == i32 ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min();
   const std::int64_t most = dtype == i32 ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int64_t>::max();
   std::int64_t distance, covered, last;
-  if (step == least || (step > 0 ? __builtin_sub_overflow(end, start, &distance) : __builtin_sub_overflow(start, end, &distance))) return kUnknown;
+  if (step == std::numeric_limits<std::int64_t>::min() || (step > 0 ? __builtin_sub_overflow(end, start, &distance) : __builtin_sub_overflow(start, end, &distance))) return kUnknown;
   if (inclusive && __builtin_add_overflow(distance, 1, &distance)) return kUnknown;
   const std::int64_t size = step > 0 ? step : -step, count = distance <= 0 ? 1 : distance / size + (distance % size != 0);
   if (__builtin_mul_overflow(count, step, &covered) || __builtin_add_overflow(start, covered, &last) || last < least || last > most) return kUnknown;

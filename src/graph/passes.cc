@@ -41,12 +41,7 @@ std::vector<bool> drop_unread_inputs(Graph& graph, std::size_t fixed) {
   for (ValueId id : graph.outputs) read[id] = true;
   std::vector<bool> kept(graph.inputs.size());
   for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = i < fixed || read[graph.inputs[i]];
-  if (std::find(kept.begin(), kept.end(), false) == kept.end()) return kept;
-  Rebuilt rebuilt(graph);
-  for (std::size_t i = 0; i < kept.size(); ++i)
-    if (kept[i]) rebuilt.keep_input(graph.inputs[i]);
-  for (const GraphNode& node : graph.nodes) rebuilt.keep_node(node, rebuilt.inputs_of(node));
-  graph = rebuilt.finish();
+  if (std::find(kept.begin(), kept.end(), false) != kept.end()) graph = with_inputs(graph, kept);
   return kept;
 }
 

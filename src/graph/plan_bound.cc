@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "graph/plan_frame.h"
-#include "kernels/chain.h"
+#include "kernels/following.h"
 
 namespace weft::inline v0 {
 
@@ -100,9 +100,10 @@ std::vector<kernels::BoundLink> BoundPlan::links_of(const BoundPlan& even, const
   for (const BoundPlan* const half : {&even, &odd})
     for (const Call& call : half->calls_) {
       if (call.link == Link::kNone) return {};
-      const bool first = call.in[0] == held, turned = !first && call.count == 2 && call.in[1] == held;
-      if (!first && !turned) links.push_back({Link::kLoad, place(call.in[0])});
-      links.push_back({turned ? exchanged(call.link) : call.link, place(call.in[turned ? 0 : call.count - 1])});
+      const kernels::Following next =
+          kernels::following(call.link, static_cast<std::size_t>(call.count), call.in[0] == held, call.count == 2 && call.in[1] == held);
+      if (next.loads) links.push_back({Link::kLoad, place(call.in[0])});
+      links.push_back({next.link, place(call.in[next.operand])});
       links.push_back({Link::kKeep, place(call.out)});
       held = call.out;
     }
@@ -118,8 +119,8 @@ std::int64_t BoundPlan::run_turns(std::int64_t turns, BoundPlan& even, BoundPlan
     if (even.calls_.empty()) return turns;
     const std::vector<kernels::BoundLink> links = links_of(even, odd);
     if (!links.empty() && turns >= 2) {
-      // The accumulator comes to the next pair of turns with what the last one has kept.
-      const bool holds = links[0].link == kernels::Link::kLoad && links[0].x == links.back().x;
+      // The accumulator comes to the next pair of turns with what the last one has kept: then it need not be loaded again.
+      const bool holds = links[0].x == links.back().x;
       kernels::chain_kernels().repeat(links.data(), links.data() + holds, turns / 2);
       turn = turns & ~std::int64_t{1};
     }

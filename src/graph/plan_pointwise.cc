@@ -5,6 +5,7 @@
 #include "base/convert.h"
 #include "core/strides.h"
 #include "graph/plan.h"
+#include "kernels/following.h"
 
 namespace weft::inline v0 {
 
@@ -109,9 +110,9 @@ void Plan::join_chains(std::span<const std::uint32_t> nodes, Pointwise& group) c
     const TileStep &tile = group.tiles[k], *const before = chain.empty() ? nullptr : &group.tiles[k - 1];
     const bool first = before != nullptr && tile.in[0] == before->out, second = before != nullptr && tile.count == 2 && tile.in[1] == before->out;
     if (before != nullptr && reads[before->out] > (first || second)) chain.push_back({Link::kKeep, before->out});
-    if (!first && !second) chain.push_back({Link::kLoad, tile.in[0]});
-    const bool turned = second && !first;
-    chain.push_back({turned ? exchanged(link_of(k)) : link_of(k), tile.in[turned ? 0 : tile.count - 1]});
+    const kernels::Following next = kernels::following(link_of(k), tile.count, first, second);
+    if (next.loads) chain.push_back({Link::kLoad, tile.in[0]});
+    chain.push_back({next.link, tile.in[next.operand]});
   };
   constexpr std::size_t kMostBefore = kernels::kMaxTileChain - 4;  // three links more, and one that keeps the result
   std::vector<TileStep> steps;

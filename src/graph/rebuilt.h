@@ -59,4 +59,13 @@ class Rebuilt {
   std::vector<ValueId> now_;
 };
 
+/// The graph without some of its inputs. REQUIRES: nobody reads those.
+inline Graph with_inputs(const Graph& graph, const std::vector<bool>& kept) {
+  Rebuilt rebuilt(graph);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i]) rebuilt.keep_input(graph.inputs[i]);
+  for (const GraphNode& node : graph.nodes) rebuilt.keep_node(node, rebuilt.inputs_of(node));
+  return rebuilt.finish();
+}
+
 }  // namespace weft::inline v0

@@ -29,7 +29,7 @@ struct Derived {
 /// Of a conditional loop, what the pass count_turns has found: one carried integer changes by the same step in every turn, and the loop goes on while
 /// it lies before a bound. So the number of turns is known before the first one.
 struct Counting {
-  const Runner* of;      // the body that this is true of
+  std::shared_ptr<const Runner> of;  // the body that this is true of: a Region with other bodies may still carry it
   std::size_t counter;   // which of the carried values: a scalar, i32 or i64
   std::int64_t step;     // not 0
   std::int64_t bound;    // or, if `read` is not -1, that one of the values that every turn reads
@@ -38,7 +38,7 @@ struct Counting {
   bool kept;             // `rest` needs the counter and carries it on
   std::shared_ptr<const Runner> rest;  // the body without `go`, and without the counter unless it is kept
 
-  /// How often the loop runs if the first turn does. kUnknown: the counter would leave its dtype before the end.
+  /// How often the loop runs if the first turn does. kUnknown: the counter would leave its dtype before the end, or nobody can count so far.
   std::int64_t turns(DType dtype, std::int64_t start, std::int64_t end) const;
 };
 
@@ -58,7 +58,7 @@ struct Region {
   std::shared_ptr<const Counting> counting{};  // of a loop
 
   /// What is known of the turns of a loop with these bodies, or null.
-  const Counting* counted() const { return counting != nullptr && counting->of == bodies[0].get() ? counting.get() : nullptr; }
+  const Counting* counted() const { return counting != nullptr && counting->of == bodies[0] ? counting.get() : nullptr; }
   bool plain() const { return bodies.size() == 1 && carried + elements == 0 && !conditional; }  // runs its body once
 };
 

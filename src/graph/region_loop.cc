@@ -134,7 +134,7 @@ void run_fixed(const LoopParts& loop, const Plan& plan, Tensors& outputs, const 
     if (Tensor& out = outputs[loop.carried.size() + i]; !out.defined()) out = rows[i].finish(turn);
 }
 
-// A loop of which nobody keeps rows and whose turns are known: false if they are not.
+// A loop of which nobody keeps rows and whose turns can be counted. False, and nothing has happened: there are none, or too many, or shapes change.
 bool run_counted(Tensors& outputs, const LoopParts& loop, const Counting& counting) {
   const Tensor& counter = loop.carried[counting.counter];
   const std::int64_t start = integer_in(counter), end = counting.read < 0 ? counting.bound : integer_in(loop.read[static_cast<std::size_t>(counting.read)]);
