@@ -65,7 +65,8 @@ WEFT_INLINE Quad<float> load_quad(const Brain16* from) { return widen_quad(from)
 #if defined(__F16C__)
 WEFT_INLINE Quad<float> load_quad(const Half16* from) { return _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))); }
 #else
-WEFT_INLINE Quad<float> load_quad(const Half16* from) { return widen_quad(from); }
+// Long, and rarely needed: such machines are old.
+[[gnu::noinline]] Quad<float> load_quad(const Half16* from) { return widen_quad(from); }
 #endif
 
 WEFT_INLINE void transpose(Quad<float> (&q)[4]) {
@@ -100,31 +101,41 @@ WEFT_INLINE void pack_columns(const S* from, Size along, Size k, T* to, Size apa
   }
 }
 
-// to[p * step + w] = from[w * line + p * along] for w < width, and 0 from there to `step`. Called with constant width and step where it
-// matters.
-template <class T, class S>
+// to[p * step + w] = from[w * line + p * along] for w < width, and 0 from there to `step`. With a Width, which is then the width, everything
+// about a line of the result is written out.
+template <int Width, class T, class S>
 WEFT_INLINE void pack_lines(const S* from, Size line, Size along, int width, int step, Size k, T* to) {
   constexpr int Q = kQuad<T>, kRun = 64 / static_cast<int>(sizeof(T));
+  if constexpr (Width > 0) width = Width;
   const int squares = width / Q * Q;
   Size p = 0;
   if (width < step)
     for (Size at = 0; at < k; ++at)
       for (int w = width; w < step; ++w) to[at * step + w] = 0;
+  const auto pack_square = [&](int w, int r) __attribute__((always_inline)) {
+    Quad<T> q[Q];
+    WEFT_UNROLL for (int i = 0; i < Q; ++i) q[i] = load_quad(from + (w + i) * line + p + r);
+    transpose(q);
+    WEFT_UNROLL for (int i = 0; i < Q; ++i) __builtin_memcpy(to + (p + r + i) * step + w, &q[i], sizeof q[i]);
+  };
+  const auto pack_line = [&](int w, int r) __attribute__((always_inline)) {
+    const Quad<T> q = load_quad(from + w * line + p + r);
+    WEFT_UNROLL for (int i = 0; i < Q; ++i) to[(p + r + i) * step + w] = q[i];
+  };
   if (along == 1) {
     // A cache line of a few lines at a time: where they lie a power of two apart, more would not fit the cache together.
     for (; p + kRun <= k; p += kRun) {
-      WEFT_UNROLL for (int w = 0; w < squares; w += Q)
-        WEFT_UNROLL for (int r = 0; r < kRun; r += Q) {
-          Quad<T> q[Q];
-          WEFT_UNROLL for (int i = 0; i < Q; ++i) q[i] = load_quad(from + (w + i) * line + p + r);
-          transpose(q);
-          WEFT_UNROLL for (int i = 0; i < Q; ++i) __builtin_memcpy(to + (p + r + i) * step + w, &q[i], sizeof q[i]);
-        }
-      WEFT_UNROLL for (int w = squares; w < width; ++w)
-        WEFT_UNROLL for (int r = 0; r < kRun; r += Q) {
-          const Quad<T> q = load_quad(from + w * line + p + r);
-          WEFT_UNROLL for (int i = 0; i < Q; ++i) to[(p + r + i) * step + w] = q[i];
-        }
+      if constexpr (Width > 0) {
+        WEFT_UNROLL for (int w = 0; w < squares; w += Q)
+          WEFT_UNROLL for (int r = 0; r < kRun; r += Q) pack_square(w, r);
+        WEFT_UNROLL for (int w = squares; w < width; ++w)
+          WEFT_UNROLL for (int r = 0; r < kRun; r += Q) pack_line(w, r);
+      } else {
+        for (int w = 0; w < squares; w += Q)
+          for (int r = 0; r < kRun; r += Q) pack_square(w, r);
+        for (int w = squares; w < width; ++w)
+          for (int r = 0; r < kRun; r += Q) pack_line(w, r);
+      }
     }
   }
   for (; p < k; ++p)
@@ -150,8 +161,8 @@ void pack_left_from(const S* from, Size line, Size along, Size count, Size k, T*
       s += 3, from += 4 * W, to += 4 * W * k;
       continue;
     }
-    if (rows == W) pack_lines(from, line, along, W, W, k, to);
-    else pack_lines(from, line, along, rows, rows, k, to);
+    if (rows == W) pack_lines<W>(from, line, along, W, W, k, to);
+    else pack_lines<0>(from, line, along, rows, rows, k, to);
     from += rows * line, to += rows * k;
   }
 }
@@ -163,10 +174,10 @@ void pack_right_from(const S* from, Size line, Size along, Size count, Size k, T
     const int panels = line != 1 || count < 4 * W ? 1 : 4;
     if (panels == 4) pack_columns<W, 4>(from, along, k, to, W * k);
     else if (line == 1) pack_columns<W, 1>(from, along, k, to, W * k);
-    else pack_lines(from, line, along, W, W, k, to);
+    else pack_lines<W>(from, line, along, W, W, k, to);
     count -= panels * W, from += panels * W * line, to += panels * W * k;
   }
-  if (count > 0) pack_lines(from, line, along, static_cast<int>(count), W, k, to);
+  if (count > 0) pack_lines<0>(from, line, along, static_cast<int>(count), W, k, to);
 }
 
 template <class T>
