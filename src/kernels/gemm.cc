@@ -85,7 +85,7 @@ void split(Shares& rows, Shares& cols, Size products) {
   while (rows.count * cols.count < wanted) {
     const bool rows_can = rows.total / rows.count >= 12 * rows.unit, cols_can = cols.total / cols.count >= 8 * broad * cols.unit;
     if (!rows_can && !cols_can) {
-      if (rows.count * cols.count == 1 && rows.total >= 10 * rows.unit) rows.count = 2;  // rather lower pieces than one thread
+      if (rows.count * cols.count == 1 && rows.total >= 60) rows.count = 2;  // rather low pieces than one thread
       return;
     }
     const bool by_rows = !cols_can || (rows_can && rows.total / rows.count > cols.total / cols.count);
@@ -112,7 +112,10 @@ constexpr Size kNear = 16;
 // of rows reads it as it lies.
 template <class T>
 bool left_as_it_lies(const GemmTiles<T>& tiles, Size n, Matrix<const T> a, Size products) {
-  if (a.col == 1) return products <= kLightRows || n <= 32 * tiles.cols;
+  // Lines that lie so compete for the same few places of the first-level cache, which are too few for a tile of more rows.
+  constexpr Size kCompeting = 4096, kPlaces = 8;
+  const bool compete = tiles.rows > kPlaces && a.row * static_cast<Size>(sizeof(T)) % kCompeting == 0;
+  if (a.col == 1) return !compete && (products <= kLightRows || n * static_cast<Size>(sizeof(T)) <= 2048);
   return a.row == 1 && (products <= kLight || a.col <= 4 * tiles.cols);
 }
 template <class T>
