@@ -16,7 +16,6 @@ namespace {
 
 using Floats = Vec<float>;
 constexpr std::size_t kVector = kWidth<float>;
-constexpr std::size_t kAhead = 512;  // lanes between those at work and those asked for
 
 WEFT_INLINE void store_past(float* to, Floats v) {
 #if defined(WEFT_ISA_v4)
@@ -87,8 +86,7 @@ keep_past:  // only whole lines are worth it
   if constexpr (vectors == 1) WEFT_EACH(put(x, a[v]));
   else WEFT_EACH(store_past(x, a[v]));
 ask:
-  if constexpr (vectors > 1)
-    for (std::size_t line = 0; line < vectors * kVector; line += 16) __builtin_prefetch(at + kAhead + line);
+  if constexpr (vectors > 1) fetch_ahead(at, vectors * kVector);
   ++link;
   WEFT_JUMP;
 end:
