@@ -12,7 +12,17 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/error.h>
+
 namespace weft::inline v0 {
+namespace detail {
+
+/// Memory for lists that come and go with calls. What was given back stays with the thread, so that the next call finds it. Throws std::bad_alloc.
+WEFT_API void* take_room(std::size_t bytes);
+/// REQUIRES: of take_room, with as many bytes.
+WEFT_API void give_room(void* start, std::size_t bytes) noexcept;
+
+}  // namespace detail
 
 /// Grows like std::vector, but allocates only beyond N elements. Iterators are pointers and are invalidated by any
 /// growth and by a move. Not thread-safe.
@@ -122,16 +132,16 @@ class SmallVector {
     }
   }
   void grow(std::uint32_t bigger) {
-    T* fresh = std::allocator<T>().allocate(bigger);
+    T* fresh = static_cast<T*>(detail::take_room(bigger * sizeof(T)));
     std::uninitialized_move_n(data_, size_, fresh);
     std::destroy_n(data_, size_);
-    if (!is_local()) std::allocator<T>().deallocate(data_, capacity_);
+    if (!is_local()) detail::give_room(data_, capacity_ * sizeof(T));
     data_ = fresh;
     capacity_ = bigger;
   }
   void destroy() {
     std::destroy_n(data_, size_);
-    if (!is_local()) std::allocator<T>().deallocate(data_, capacity_);
+    if (!is_local()) detail::give_room(data_, capacity_ * sizeof(T));
   }
   // REQUIRES: this object holds no elements that need destruction.
   void take(SmallVector&& other) noexcept {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <weft/runtime.h>
+#include <weft/small_vector.h>
 
 namespace weft::inline v0 {
 namespace {
@@ -210,6 +211,14 @@ Block allocate_block(std::size_t bytes) {
   central.count_use(static_cast<std::int64_t>(size));
   return {start, c};
 }
+
+void* detail::take_room(std::size_t bytes) {
+  const Block block = allocate_block(bytes);
+  if (block.start == nullptr) throw std::bad_alloc();
+  return block.start;
+}
+
+void detail::give_room(void* start, std::size_t bytes) noexcept { free_block({start, class_for(bytes)}); }
 
 void free_block(Block block) {
   const std::size_t size = size_of_class(block.size_class);

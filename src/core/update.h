@@ -5,6 +5,7 @@
 #include <array>
 #include <tuple>
 
+#include "base/room.h"
 #include "core/apply.h"
 #include "kernels/update.h"
 
@@ -52,7 +53,7 @@ class PreparedUpdate {
   void prepare_lanes(const Call& call, const Specs& specs);
   // Of a kernel.
   const Op* op_ = nullptr;
-  std::vector<Attr> attrs_;
+  CallList<Attr> attrs_;
   Location at_;
   Specs specs_;
   Tensors inputs_, results_;  // the first of each has no memory of its own: it is where it was placed
@@ -61,9 +62,9 @@ class PreparedUpdate {
   std::size_t count_;  // tensors in a stream
   DType dtype_;
   alignas(8) unsigned char constants_[sizeof(UpdateNumbers)];
-  std::vector<Tensor> read_;
-  std::vector<kernels::UpdateTensor> tensors_;
-  std::vector<std::size_t> starts_;
+  CallList<Tensor> read_;
+  CallList<kernels::UpdateTensor> tensors_;
+  CallList<std::size_t> starts_;
 };
 
 namespace detail {

@@ -19,6 +19,7 @@
 #include <memory>
 
 #include "base/function_ref.h"
+#include "base/room.h"
 #include "core/update.h"
 #include "graph/graph.h"
 
@@ -160,7 +161,7 @@ class Plan {
   void rethrow_first(const Frame& frame) const;
   void bind(std::span<Tensor> inputs, Frame& frame) const;
   Tensors outputs_of(std::span<Tensor> inputs, Frame& frame) const;
-  std::vector<PreparedUpdate> prepare_late(std::span<const Tensor> inputs, Frame& frame) const;
+  CallList<PreparedUpdate> prepare_late(std::span<const Tensor> inputs, Frame& frame) const;
   SmallVector<Tensor, 6> read_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const;
   void check_late(const GraphNode& node, const Frame& frame) const;
   std::uint32_t ready_at(const GraphNode& node) const;

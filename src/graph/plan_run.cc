@@ -153,6 +153,7 @@ void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
     return run_kernel(node, inputs, frame, joined);
   if (op.update != nullptr && !dynamic) {
     Specs specs;
+    specs.reserve(node.count);
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
     const Call call{op, inputs, node.attrs, node.at};
     PreparedUpdate update(call, specs);
@@ -288,6 +289,7 @@ Tensors Plan::outputs_of(std::span<Tensor> inputs, Frame& frame) const {
 // What a late call reads. A kernel holds its inputs, so that they stay as they are; of values that only this call knows, the frame's.
 SmallVector<Tensor, 6> Plan::read_late(const GraphNode& node, std::span<const Tensor> inputs, const Frame& frame) const {
   SmallVector<Tensor, 6> read;
+  read.reserve(node.inputs.size());
   for (ValueId id : node.inputs) {
     const Value& root = values_[values_[id].root];
     if (node.op->update != nullptr || read.empty() || root.place != Place::kInput) read.push_back(frame.values[id]);
@@ -297,13 +299,14 @@ SmallVector<Tensor, 6> Plan::read_late(const GraphNode& node, std::span<const Te
 }
 
 // What only publishing is missing from. Nothing of it can fail afterwards.
-std::vector<PreparedUpdate> Plan::prepare_late(std::span<const Tensor> inputs, Frame& frame) const {
-  std::vector<PreparedUpdate> updates;
+CallList<PreparedUpdate> Plan::prepare_late(std::span<const Tensor> inputs, Frame& frame) const {
+  CallList<PreparedUpdate> updates;
   updates.reserve(late_.size());
   for (const Late& late : late_) {
     const GraphNode& node = graph_.nodes[late.node];
     SmallVector<Tensor, 6> read = read_late(node, inputs, frame);
     Specs specs;
+    specs.reserve(node.count);
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
     try {
       updates.emplace_back(Call{*node.op, read, node.attrs, node.at}, specs);
@@ -322,7 +325,7 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
   run_steps(frame, watch);
   if (late_.empty() && publish == nullptr) return outputs_of(inputs, frame);
 
-  std::vector<PreparedUpdate> updates = prepare_late(inputs, frame);
+  CallList<PreparedUpdate> updates = prepare_late(inputs, frame);
   Tensors outputs = outputs_of(inputs, frame);
   const std::size_t first = outputs.size() - replacing_;
   const auto write = [&](std::span<const UpdatePlace> places) {
@@ -338,7 +341,7 @@ Tensors Plan::run(std::span<Tensor> inputs, std::vector<StepTime>* times, const 
     for (std::size_t i = 0; i < replacing_; ++i) outputs[first + i] = Tensor();
     return outputs;
   }
-  std::vector<UpdatePlace> places(replacing_);
+  CallList<UpdatePlace> places(replacing_);
   for (const Late& late : late_) {
     const GraphNode& node = graph_.nodes[late.node];
     const ValueId* const old = node.inputs.begin() + first_changed(*node.op);

@@ -75,8 +75,8 @@ void run_part(const UpdateRule& rule, const UpdateTensor& tensor, std::size_t be
 
 }  // namespace
 
-std::vector<std::size_t> update_starts(std::span<const UpdateTensor> tensors) {
-  std::vector<std::size_t> starts(tensors.size() + 1);
+CallList<std::size_t> update_starts(std::span<const UpdateTensor> tensors) {
+  CallList<std::size_t> starts(tensors.size() + 1);
   for (std::size_t t = 0; t < tensors.size(); ++t) starts[t + 1] = starts[t] + padded(tensors[t].size);
   return starts;
 }

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
+#include "base/room.h"
 #include "kernels/tile.h"
 
 namespace weft::inline v0::kernels {
@@ -33,7 +33,7 @@ struct UpdateTensor {
 };
 
 /// Where each tensor begins on the line on which they all lie, padded, one behind the other. Slices of that line are what threads take.
-std::vector<std::size_t> update_starts(std::span<const UpdateTensor> tensors);
+CallList<std::size_t> update_starts(std::span<const UpdateTensor> tensors);
 
 /// Applies the rule to all tensors. Parts run on the pool, in slices that depend on the sizes alone; no result depends on it. Needs no
 /// memory.

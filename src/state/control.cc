@@ -19,7 +19,7 @@ CallLeaves leaves_in(const char* name, const Argument& tree, Location at) {
   return leaves;
 }
 
-std::vector<Tensor*> tensors_of(const char* name, const Argument& tree, Location at) { return leaves_in(name, tree, at).tensors; }
+CallList<Tensor*> tensors_of(const char* name, const Argument& tree, Location at) { return leaves_in(name, tree, at).tensors; }
 
 void require_condition(const char* name, const Tensor& x, Location at) {
   if (!x.defined()) throw ValueError(name, "the condition is an empty Tensor handle; return a bool.", at);
@@ -119,7 +119,7 @@ void trace_branches(const char* name, Tensor which, const Branch* branches, std:
   captures.append_to(inputs);
   const Tensors made = apply_region(switch_row(name), inputs, std::move(region), at);
   for (const std::unique_ptr<BodyTracing>& part : parts) part->tell_around(made);
-  const std::vector<Tensor*> results = tensors_of(name, trees[0], at);
+  const CallList<Tensor*> results = tensors_of(name, trees[0], at);
   for (std::size_t i = 0; i < results.size(); ++i) *results[i] = made[i];
   const std::size_t forgotten = std::min<std::size_t>(planted(Bug::kForgetsBranchWrite), writes.size());
   write_parts(name, std::span(writes).subspan(forgotten), std::span(made.begin(), made.end()).subspan(results.size() + forgotten), at);

@@ -15,7 +15,7 @@ LoopProgram::~LoopProgram() = default;
 
 namespace {
 
-std::int64_t rows_in(const char* name, const std::vector<Tensor*>& elements, Location at) {
+std::int64_t rows_in(const char* name, const CallList<Tensor*>& elements, Location at) {
   std::int64_t rows = kUnknown;
   for (const Tensor* element : elements) {
     if (element->rank() == 0)
@@ -36,9 +36,9 @@ struct CarriedKind {
     skeleton = std::move(leaves.kind.skeleton);
   }
   /// The Tensors of the value that a turn leaves.
-  std::vector<Tensor*> require(const Argument& now) const {
+  CallList<Tensor*> require(const Argument& now) const {
     CallLeaves leaves = leaves_in(name, now, at);
-    std::vector<Tensor*>& next = leaves.tensors;
+    CallList<Tensor*>& next = leaves.tensors;
     if (next.size() != specs.size()) throw TraceError(name, "a turn changes the structure of the carried value; it must stay the same.", at);
     for (std::size_t i = 0; i < next.size(); ++i) {
       const Spec& spec = next[i]->spec();
@@ -53,7 +53,7 @@ struct CarriedKind {
   }
 
   const char* name;
-  std::string skeleton;  // its structure and host values
+  CallText skeleton;  // its structure and host values
   Location at;
   std::vector<Spec> specs;
 };
@@ -85,7 +85,7 @@ class LoopTracing {
     part_ = std::make_unique<BodyTracing>(form_.name, at_);
     part_->make_again(std::move(made));
     for (const auto& [slot, spec] : slot_specs_) part_->expect(slot, spec);
-    const std::vector<Tensor*> places = tensors_of(form_.name, program_.reset(), at_);
+    const CallList<Tensor*> places = tensors_of(form_.name, program_.reset(), at_);
     inputs_.clear();
     outputs_.clear();
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -122,7 +122,7 @@ class LoopTracing {
   // The carried value after a turn against that before.
   bool widen() {
     bool settled = true;
-    const std::vector<Tensor*> next = kind_.require(program_.state());
+    const CallList<Tensor*> next = kind_.require(program_.state());
     for (std::size_t i = 0; i < next.size(); ++i) {
       settled = merge(kind_.specs[i], next[i]->spec()) && settled;
       outputs_.push_back(part_->value_of(*next[i]));
@@ -176,7 +176,7 @@ class LoopTracing {
     captures.append_to(inputs);
     const Tensors made = apply_region(loop_row(form_.name), inputs, std::move(region), at_);
     part_->tell_around(made);
-    const std::vector<Tensor*> last = tensors_of(form_.name, program_.state(), at_), rows = tensors_of(form_.name, rows_, at_);
+    const CallList<Tensor*> last = tensors_of(form_.name, program_.state(), at_), rows = tensors_of(form_.name, rows_, at_);
     for (std::size_t i = 0; i < last.size(); ++i) *last[i] = made[i];
     for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = made[carried + i];
     if (!tracing() && !form_.conditional) return;  // eagerly they are traced if there are no turns: nothing has been written
@@ -206,7 +206,7 @@ namespace {
 
 // Turn by turn; false once the condition is that of many values, which do not all end with the same turn: then the loop is to be traced.
 bool take_turns(LoopProgram& program, LoopForm form, std::int64_t turns, Location at) {
-  const std::vector<Tensor*> wholes = tensors_of(form.name, program.elements(), at);
+  const CallList<Tensor*> wholes = tensors_of(form.name, program.elements(), at);
   std::vector<std::vector<Tensor>> rows;
   const CarriedKind kind(form.name, program.reset(), at);
   Argument made{nullptr, nullptr, false};
@@ -218,11 +218,11 @@ bool take_turns(LoopProgram& program, LoopForm form, std::int64_t turns, Locatio
       if (!static_cast<bool>(go)) break;
     }
     const std::int64_t at_row = form.reverse ? turns - 1 - turn : turn;
-    const std::vector<Tensor*> places = tensors_of(form.name, program.element(), at);
+    const CallList<Tensor*> places = tensors_of(form.name, program.element(), at);
     for (std::size_t i = 0; i < places.size(); ++i) *places[i] = (*wholes[i])[at_row];
     made = program.step();
     kind.require(program.state());
-    const std::vector<Tensor*> now = tensors_of(form.name, made, at);
+    const CallList<Tensor*> now = tensors_of(form.name, made, at);
     if (turn > 0 && now.size() != rows.size())
       throw ValueError(form.name, format("two turns make {} and {} Tensors; all turns must make as many.", rows.size(), now.size()), at);
     rows.resize(now.size());
@@ -233,7 +233,7 @@ bool take_turns(LoopProgram& program, LoopForm form, std::int64_t turns, Locatio
       if (first != last) throw ShapeError(form.name, unequal_turns(first, last), at);
     }
   }
-  const std::vector<Tensor*> results = tensors_of(form.name, made, at);
+  const CallList<Tensor*> results = tensors_of(form.name, made, at);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (form.reverse) std::reverse(rows[i].begin(), rows[i].end());
     *results[i] = stack(rows[i], {}, at);
@@ -244,7 +244,7 @@ bool take_turns(LoopProgram& program, LoopForm form, std::int64_t turns, Locatio
 }  // namespace
 
 void run_loop(LoopProgram& program, LoopForm form, Location at) {
-  const std::vector<Tensor*> wholes = tensors_of(form.name, program.elements(), at);
+  const CallList<Tensor*> wholes = tensors_of(form.name, program.elements(), at);
   const std::int64_t turns = rows_in(form.name, wholes, at);
   if (!form.conditional && wholes.empty()) throw ValueError(form.name, "elements hold no Tensor; give at least one.", at);
   if (tracing()) return trace_loop(program, form, at);

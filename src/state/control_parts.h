@@ -9,7 +9,7 @@ namespace weft::inline v0::detail {
 
 /// What a tree holds. Throws TraceError for Variables.
 CallLeaves leaves_in(const char* name, const Argument& tree, Location at);
-std::vector<Tensor*> tensors_of(const char* name, const Argument& tree, Location at);
+CallList<Tensor*> tensors_of(const char* name, const Argument& tree, Location at);
 
 /// Throws what a condition must not be.
 void require_condition(const char* name, const Tensor& x, Location at);

@@ -149,8 +149,8 @@ void FunctionCore::keep_made(const std::vector<MadeSlot>& made) {
 
 namespace {
 
-std::vector<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variable* const> variables) {
-  std::vector<SlotRef> slots;
+CallList<SlotRef> slots_of(const std::vector<SlotUse>& uses, std::span<Variable* const> variables) {
+  CallList<SlotRef> slots;
   slots.reserve(uses.size());
   for (const SlotUse& use : uses) slots.push_back(variable_of(use, variables).slot());
   return slots;
@@ -197,9 +197,10 @@ Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* 
   } else {
     for (std::size_t i = 0; i < trace.asked.size(); ++i) first_asked[i] = ask_now(trace.asked[i]);
   }
-  std::vector<SlotRef> own_reads, own_writes;
+  CallList<SlotRef> own_reads, own_writes;
   if (!variables.empty()) own_reads = slots_of(trace.reads, variables), own_writes = slots_of(trace.writes, variables);
-  const std::vector<SlotRef>&reads = variables.empty() ? trace.read_slots : own_reads, &writes = variables.empty() ? trace.written_slots : own_writes;
+  const std::span<const SlotRef> reads = variables.empty() ? std::span<const SlotRef>(trace.read_slots) : own_reads;
+  const std::span<const SlotRef> writes = variables.empty() ? std::span<const SlotRef>(trace.written_slots) : own_writes;
 
   // One Variable, alone: no list of turns, no snapshot of many.
   if (writes.size() == 1 && !trace.runner.publishes() && (reads.empty() || (reads.size() == 1 && reads[0] == writes[0])) && Transaction::current() == nullptr && top == nullptr) {
@@ -277,8 +278,7 @@ auto with_memory(const FunctionCore& core, Location at, const F& f) {
 
 FunctionCall::FunctionCall(const std::shared_ptr<FunctionCore>& core, OnlyTrace only, const Argument* arguments, std::size_t count,
                            Location at)
-    : state_(new FunctionCallState{.core = *core, .only = only, .arguments = {arguments, count}, .at = at, .leaves = {}, .trace = {},
-                                   .tracing = nullptr, .outputs = {}}) {}
+    : state_(new FunctionCallState{{}, *core, only, {arguments, count}, at}) {}
 FunctionCall::~FunctionCall() = default;
 
 bool FunctionCall::run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result, Location at) {

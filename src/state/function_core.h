@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "base/room.h"
 #include "graph/picture.h"
 #include "graph/run.h"
 #include "state/transaction.h"
@@ -12,16 +13,16 @@ namespace weft::inline v0::detail {
 
 /// The kind of a call. Two calls are of one kind if the skeletons are equal and the shapes fit.
 struct CallKind {
-  std::string skeleton;       // structure, dtypes and ranks, the Specs and aliases of Variables, host values: bytes
-  std::vector<Shape> shapes;  // of the Tensors; in a trace, sizes may be unknown
+  CallText skeleton;          // structure, dtypes and ranks, the Specs and aliases of Variables, host values: bytes
+  CallList<Shape> shapes;     // of the Tensors; in a trace, sizes may be unknown
 
   bool takes(const CallKind& call) const;
 };
 
 /// What the arguments of a call are made of.
 struct CallLeaves {
-  std::vector<Tensor*> tensors;      // those that are defined, in order
-  std::vector<Variable*> variables;  // each slot once, in order
+  CallList<Tensor*> tensors;      // those that are defined, in order
+  CallList<Variable*> variables;  // each slot once, in order
   CallKind kind;
 };
 CallLeaves leaves_of(std::span<const Argument> arguments);
@@ -91,16 +92,16 @@ struct FunctionPictures {
 class Tracing;
 class FunctionCore;
 
-struct FunctionCallState {
+struct FunctionCallState : InRoom {
   FunctionCore& core;
   OnlyTrace only;
   std::span<const Argument> arguments;
   Location at;
-  CallLeaves leaves;
-  std::shared_ptr<FunctionTrace> trace;
-  Tracing* tracing;  // while the body is traced
-  bool asked = false;  // for the trace, not for a call
-  Tensors outputs;
+  CallLeaves leaves{};
+  std::shared_ptr<FunctionTrace> trace{};
+  Tracing* tracing = nullptr;  // while the body is traced
+  bool asked = false;          // for the trace, not for a call
+  Tensors outputs{};
 };
 
 class FunctionCore {

@@ -60,8 +60,9 @@ class KindWalker final : public TreeWalker {
   }
 
   CallLeaves& leaves_;
-  std::string& text_ = leaves_.kind.skeleton;
-  std::unordered_map<const Slot*, std::size_t> ordinals_;  // once there are many
+  CallText& text_ = leaves_.kind.skeleton;
+  std::unordered_map<const Slot*, std::size_t, std::hash<const Slot*>, std::equal_to<>, RoomAllocator<std::pair<const Slot* const, std::size_t>>>
+      ordinals_;  // once there are many
 };
 
 class NoteWalker final : public PathWalker {

@@ -89,9 +89,9 @@ void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
     for (std::size_t i = 0; i < slots.size(); ++i) values[i] = t->read(slots[i], {});
     return;
   }
-  std::vector<Slot*> borrowed(slots.size());
+  CallList<Slot*> borrowed(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) borrowed[i] = slots[i].get();
-  std::vector<Tensor> fresh(slots.size());  // what stands in `values` must not die under the locks
+  CallList<Tensor> fresh(slots.size());  // what stands in `values` must not die under the locks
   read_published(borrowed, fresh);
   for (std::size_t i = 0; i < slots.size(); ++i) std::swap(fresh[i], values[i]);
 }
@@ -99,7 +99,7 @@ void read_together(std::span<const SlotRef> slots, std::span<Tensor> values) {
 void read_published(std::span<Slot* const> slots, std::span<Tensor> values) {
   const auto comes_after = [](const Slot* a, const Slot* b) { return !by_id(a, b); };
   if (std::adjacent_find(slots.begin(), slots.end(), comes_after) == slots.end()) return read_locked(slots, slots, values);  // trees are made in order
-  std::vector<Slot*> order(slots.begin(), slots.end());
+  CallList<Slot*> order(slots.begin(), slots.end());
   std::sort(order.begin(), order.end(), by_id);
   order.erase(std::unique(order.begin(), order.end()), order.end());
   read_locked(order, slots, values);
@@ -173,7 +173,7 @@ Transaction::Entry& Transaction::entry_of(const SlotRef& slot) {
   entries_.emplace_back();
   try {
     if (entries_.size() > kFew && entries_.size() * 2 > places_.size()) {
-      std::vector<std::size_t> larger(std::max<std::size_t>(64, places_.size() * 4), 0);
+      CallList<std::size_t> larger(std::max<std::size_t>(64, places_.size() * 4), 0);
       places_.swap(larger);
       for (std::size_t i = 0; i + 1 < entries_.size(); ++i) *find_place(entries_[i].slot.get()) = i + 1;
     }
@@ -271,7 +271,7 @@ void Transaction::read_ahead(std::span<const SlotRef> slots) {
   if (in_conflict()) throw Restart{};
   entries_.reserve(entries_.size() + slots.size());
   for (const SlotRef& slot : slots) entry_of(slot);
-  std::vector<Entry*> wanted;
+  CallList<Entry*> wanted;
   wanted.reserve(slots.size());
   for (const SlotRef& slot : slots)
     if (Entry& entry = entry_of(slot); !entry.current) {
@@ -291,7 +291,7 @@ void Transaction::read_ahead(std::span<const SlotRef> slots) {
   check_fits_snapshot();
 }
 
-void Transaction::reserve(std::vector<Slot*> slots) {
+void Transaction::reserve(CallList<Slot*> slots) {
   std::sort(slots.begin(), slots.end(), by_id);
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   turns_.reserve(slots.size());
@@ -372,8 +372,8 @@ void Transaction::forget() noexcept {
 
 void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
   forget();
-  std::vector<SlotRef> known;
-  std::vector<Slot*> reserved;
+  CallList<SlotRef> known;
+  CallList<Slot*> reserved;
   for (Entry& entry : entries_) {
     known.push_back(entry.slot);
     if (reserve_turns && (entry.learned_write || reserve_reads)) reserved.push_back(entry.slot.get());

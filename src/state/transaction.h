@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/function_ref.h"
+#include "base/room.h"
 #include "core/op.h"
 #include "core/update.h"
 #include "state/slot.h"
@@ -119,7 +120,7 @@ class Transaction {
   void read_ahead(std::span<const SlotRef> slots);
   bool has_written(const SlotRef& slot) { return entry_of(slot).pending.defined(); }
   /// Takes the turns of these slots. REQUIRES: it has none yet and has read nothing.
-  void reserve(std::vector<Slot*> slots);
+  void reserve(CallList<Slot*> slots);
 
   /// Publishes all writes. Returns false, having published nothing, if there was a conflict (or a turn was not to be had in order).
   bool commit(bool validate_reads);
@@ -182,12 +183,12 @@ class Transaction {
   bool take_turns(std::span<Entry* const> writes);
   void give_turns() noexcept;
 
-  std::vector<Entry> entries_;
-  std::vector<std::size_t> places_;  // open addressing by slot: 0 is free, else 1 + the entry
-  std::vector<Undo> undo_;
+  CallList<Entry> entries_;
+  CallList<std::size_t> places_;  // open addressing by slot: 0 is free, else 1 + the entry
+  CallList<Undo> undo_;
   int depth_ = 0;
   std::uint32_t batches_ = 0;
-  std::vector<Slot*> turns_;         // held, by id
+  CallList<Slot*> turns_;         // held, by id
   Conflict conflict_;
 };
 
@@ -224,8 +225,8 @@ class WriteTransaction {
   void publish_values(bool also_unchanged);
   void publish_into_new(FunctionRef<void(std::span<const Place>)> kernel, std::span<Tensor> finished);
   std::span<const SlotRef> slots() const { return slots_; }
-  std::vector<SlotRef> slots_;
-  std::vector<Tensor> values_, first_;
+  CallList<SlotRef> slots_;
+  CallList<Tensor> values_, first_;
   Location at_;
   const char* by_;
   std::int64_t step_;

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <unordered_map>
-#include <vector>
 
+#include "base/room.h"
 #include <weft/print.h>
 #include <weft/reflect.h>
 #include <weft/variable.h>
@@ -104,7 +104,7 @@ std::string TreeLeaf::str() const {
 // --- walkers ---
 
 // What a walk has met: an address alone is not enough, since a struct begins where its first field does.
-struct TreeWalker::Met {
+struct TreeWalker::Met : InRoom {
   struct Object {
     const void* at;
     detail::WalkFn type;
@@ -115,8 +115,8 @@ struct TreeWalker::Met {
       return std::hash<const void*>()(object.at) * 31 + std::hash<detail::WalkFn>()(object.type);
     }
   };
-  std::vector<Object> around;  // the structs that are being walked, outermost first
-  std::unordered_map<Object, std::size_t, Hash> pointees;
+  CallList<Object> around;  // the structs that are being walked, outermost first
+  std::unordered_map<Object, std::size_t, Hash, std::equal_to<>, RoomAllocator<std::pair<const Object, std::size_t>>> pointees;
 };
 
 TreeWalker::TreeWalker() : met_(std::make_unique<Met>()) {}

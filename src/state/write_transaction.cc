@@ -19,14 +19,14 @@ void Transaction::each_write(FunctionRef<void(const SlotRef&, const Tensor&, con
 WriteTransaction::WriteTransaction(std::span<const SlotRef> writes, std::span<const SlotRef> reads, Location at, const char* by,
                                    std::int64_t step)
     : slots_(writes.begin(), writes.end()), at_(at), by_(by), step_(step) {
-  std::vector<SlotRef> both(writes.begin(), writes.end());
+  CallList<SlotRef> both(writes.begin(), writes.end());
   both.insert(both.end(), reads.begin(), reads.end());
   values_.resize(slots_.size());
   first_.resize(slots_.size());
   Transaction* t = Transaction::current();
   if (t == nullptr) {
     t = &own_;
-    std::vector<Slot*> turns;
+    CallList<Slot*> turns;
     turns.reserve(slots_.size());
     for (const SlotRef& slot : slots_) {
       turns.push_back(slot.get());
@@ -60,7 +60,7 @@ void WriteTransaction::publish_values(bool also_unchanged) {
 }
 
 void WriteTransaction::publish_into_new(FunctionRef<void(std::span<const Place>)> kernel, std::span<Tensor> finished) {
-  std::vector<Place> places(slots_.size());
+  CallList<Place> places(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (i < finished.size() && finished[i].defined()) {
       values_[i] = std::move(finished[i]);
@@ -76,11 +76,11 @@ void WriteTransaction::publish_into_new(FunctionRef<void(std::span<const Place>)
 void WriteTransaction::publish_in_place(FunctionRef<void(std::span<const Place>)> kernel, std::span<Tensor> finished) {
   if (!scope_) return publish_into_new(kernel, finished);
   const std::size_t count = slots_.size();
-  std::vector<Place> places(count);
-  std::vector<Slot*> order(count);
-  std::vector<Tensor> spares(count);  // what is installed
-  std::vector<Spec> specs(count);
-  std::vector<bool> changes(count);   // the kernel makes it
+  CallList<Place> places(count);
+  CallList<Slot*> order(count);
+  CallList<Tensor> spares(count);  // what is installed
+  CallList<Spec> specs(count);
+  CallList<bool> changes(count);      // the kernel makes it
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     order[i] = slots_[i].get();
