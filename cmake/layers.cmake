@@ -22,7 +22,7 @@ set(WEFT_FLAGS_v3 -mavx2 -mfma -mf16c -mbmi2)
 set(WEFT_FLAGS_v4 ${WEFT_FLAGS_v3} -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl -mprefer-vector-width=512)
 # Where the address sanitizer looks for pointers to variables of functions that have returned, g++ 12 puts those variables into memory that is aligned
 # for 32 bytes, and reads vectors of 64 from it that must be aligned (GCC bug 110027).
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=address")
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,]*address")
   list(APPEND WEFT_FLAGS_v4 "SHELL:--param asan-use-after-return=0")
 endif()
 

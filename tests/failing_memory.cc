@@ -5,6 +5,8 @@
 #include <new>
 #include <thread>
 
+#include "base/memory.h"
+
 #include <weft/error.h>
 #include <weft/runtime.h>
 
@@ -53,8 +55,14 @@ void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
 
 namespace weft::test {
 
-FailingMemory::FailingMemory(std::int64_t nth) { countdown = nth, has_failed = false; }
-FailingMemory::~FailingMemory() { countdown = -1; }
+FailingMemory::FailingMemory(std::int64_t nth) : limit_(memory_cache_limit()) {
+  set_memory_cache_limit(0);
+  countdown = nth, has_failed = false;
+}
+FailingMemory::~FailingMemory() {
+  countdown = -1;
+  set_memory_cache_limit(limit_);
+}
 bool FailingMemory::failed() const { return has_failed; }
 
 CountedMemory::CountedMemory(bool cold) {

@@ -8,7 +8,7 @@
 namespace weft::test {
 
 /// While it lives, allocation number `nth` (from 0) that this thread makes fails: one of operator new, or of memory for tensors that
-/// comes from the system. Threads keep freed memory; a new thread has none, so there every allocation counts.
+/// comes from the system, which is all of it: freed memory is not kept meanwhile. The thread's Nodes are; a new thread has none.
 class FailingMemory {
  public:
   explicit FailingMemory(std::int64_t nth);
@@ -16,6 +16,9 @@ class FailingMemory {
   FailingMemory(const FailingMemory&) = delete;
   FailingMemory& operator=(const FailingMemory&) = delete;
   bool failed() const;  ///< there were that many
+
+ private:
+  const std::int64_t limit_;
 };
 
 /// While it lives, counts what this thread gets from the system. The library keeps memory of tensors that are gone; if `cold`, that goes back
@@ -26,7 +29,7 @@ class CountedMemory {
   CountedMemory(const CountedMemory&) = delete;
   CountedMemory& operator=(const CountedMemory&) = delete;
   std::int64_t blocks() const;   ///< of operator new
-  std::int64_t tensors() const;  ///< blocks for elements of tensors, and for kernels
+  std::int64_t tensors() const;  ///< blocks for elements of tensors, for kernels, and for lists of calls
 };
 
 /// What became of a change during which allocation number `nth` failed.

@@ -17,8 +17,8 @@ WEFT_API int num_threads();
 
 /// Memory of tensors. Freed blocks are kept for the next tensor of their size, because the system's pages cost more than most ops.
 struct MemoryStats {
-  std::int64_t in_use = 0;  ///< bytes that tensors own now, and lists of calls, rounded up to what their blocks hold
-  std::int64_t cached = 0;  ///< bytes that are kept for later
+  std::int64_t in_use = 0;  ///< bytes that tensors own now, rounded up to what their blocks hold
+  std::int64_t cached = 0;  ///< bytes that are kept for later, and those of lists that Weft keeps for itself
   std::int64_t peak = 0;    ///< the most that was ever in use
 };
 WEFT_API MemoryStats memory_stats();

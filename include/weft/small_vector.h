@@ -131,7 +131,7 @@ class SmallVector {
       throw;
     }
   }
-  void grow(std::uint32_t bigger) {
+  [[gnu::noinline]] void grow(std::uint32_t bigger) {  // rarely: whoever appends is the smaller for it
     T* fresh = static_cast<T*>(detail::take_room(bigger * sizeof(T)));
     std::uninitialized_move_n(data_, size_, fresh);
     std::destroy_n(data_, size_);

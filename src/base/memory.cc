@@ -176,8 +176,8 @@ void* take_small(int c) {
 void put_small(int c, void* start) {
   Central& central = Central::get();
   const std::size_t bytes = size_of_class(c);
-  if (!kCaches || thread_cache.closed || thread_cache.bytes + bytes > kKeptByThread || central.limit.load(std::memory_order_relaxed) == 0)
-    return central.give_back(c, start);
+  if (!kCaches || thread_cache.closed || central.limit.load(std::memory_order_relaxed) == 0) return central.give_back(c, start);
+  if (thread_cache.bytes + bytes > kKeptByThread) empty_thread_cache();  // what it held last is more likely to be asked for than what it held first
   if (!thread_cache.watched) {
     static thread_local ThreadCloser closer;
     static_cast<void>(closer);
@@ -188,43 +188,56 @@ void put_small(int c, void* start) {
   thread_cache.bytes += bytes;
 }
 
+// A block of the class, or null. Neither counts as in use.
+void* take(std::uint8_t c) {
+  Central& central = Central::get();
+  const std::size_t size = size_of_class(c);
+  if (void* const kept = size <= kSmall ? take_small(c) : central.take(c)) return kept;
+  // A request beyond physical memory is refused here: an overcommitting kernel would grant it and kill the process at first use.
+  const auto more = [&] { return central.held.load() + static_cast<std::int64_t>(size) > physical_bytes(); };
+  if (more()) central.trim(0);
+  if (more()) return nullptr;
+  void* start = from_system(size);
+  if (start == nullptr && central.trim(0) > 0) start = from_system(size);
+  if (start != nullptr) central.held.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+  return start;
+}
+
+void put(std::uint8_t c, void* start) {
+  if (size_of_class(c) <= kSmall) put_small(c, start);
+  else Central::get().put(c, start);
+}
+
 }  // namespace
 
 std::size_t class_bytes(std::uint8_t size_class) { return size_of_class(size_class); }
 
 Block allocate_block(std::size_t bytes) {
-  Central& central = Central::get();
   if (bytes > static_cast<std::size_t>(physical_bytes())) return {};
   const std::uint8_t c = class_for(bytes);
-  const std::size_t size = size_of_class(c);
-  void* start = size <= kSmall ? take_small(c) : central.take(c);
-  if (start == nullptr) {
-    // A request beyond physical memory is refused here: an overcommitting kernel would grant it and kill the process at first use.
-    const auto more = [&] { return central.held.load() + static_cast<std::int64_t>(size) > physical_bytes(); };
-    if (more()) central.trim(0);
-    if (more()) return {};
-    start = from_system(size);
-    if (start == nullptr && central.trim(0) > 0) start = from_system(size);
-    if (start == nullptr) return {};
-    central.held.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
-  }
-  central.count_use(static_cast<std::int64_t>(size));
+  void* const start = take(c);
+  if (start == nullptr) return {};
+  Central::get().count_use(static_cast<std::int64_t>(size_of_class(c)));
   return {start, c};
 }
 
-void* detail::take_room(std::size_t bytes) {
-  const Block block = allocate_block(bytes);
-  if (block.start == nullptr) throw std::bad_alloc();
-  return block.start;
+void free_block(Block block) {
+  Central::get().in_use.fetch_sub(static_cast<std::int64_t>(size_of_class(block.size_class)), std::memory_order_relaxed);
+  put(block.size_class, block.start);
 }
 
-void detail::give_room(void* start, std::size_t bytes) noexcept { free_block({start, class_for(bytes)}); }
+// Lists are not counted as in use: there are dozens of them in a call, and threads would wait for each other's counts.
+void* detail::take_room(std::size_t bytes) {
+  if (!kCaches) return ::operator new(bytes);
+  if (bytes > static_cast<std::size_t>(physical_bytes())) throw std::bad_alloc();
+  void* const start = take(class_for(bytes));
+  if (start == nullptr) throw std::bad_alloc();
+  return start;
+}
 
-void free_block(Block block) {
-  const std::size_t size = size_of_class(block.size_class);
-  Central::get().in_use.fetch_sub(static_cast<std::int64_t>(size), std::memory_order_relaxed);
-  if (size <= kSmall) put_small(block.size_class, block.start);
-  else Central::get().put(block.size_class, block.start);
+void detail::give_room(void* start, std::size_t bytes) noexcept {
+  if (!kCaches) return ::operator delete(start);
+  put(class_for(bytes), start);
 }
 
 MemoryStats memory_stats() {
@@ -236,6 +249,8 @@ void trim_memory() {
   empty_thread_cache();
   Central::get().trim(0);
 }
+
+std::int64_t memory_cache_limit() { return Central::get().limit.load(); }
 
 void set_memory_cache_limit(std::int64_t bytes, Location at) {
   if (bytes < 0) throw ValueError("set_memory_cache_limit", "bytes is " + std::to_string(bytes) + "; it must be 0 or more.", at);

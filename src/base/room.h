@@ -8,12 +8,14 @@
 
 namespace weft::inline v0 {
 
+/// For containers of the standard library.
 template <class T>
 struct RoomAllocator {
   using value_type = T;
   RoomAllocator() = default;
   template <class U>
   RoomAllocator(const RoomAllocator<U>&) {}
+  static_assert(alignof(T) <= 64);  // that of every block
   T* allocate(std::size_t count) { return static_cast<T*>(detail::take_room(count * sizeof(T))); }
   void deallocate(T* start, std::size_t count) noexcept { detail::give_room(start, count * sizeof(T)); }
   template <class U>
@@ -24,7 +26,7 @@ template <class T>
 using CallList = std::vector<T, RoomAllocator<T>>;
 using CallText = std::basic_string<char, std::char_traits<char>, RoomAllocator<char>>;
 
-/// For objects that live as long.
+/// A base for classes whose objects come and go with calls.
 struct InRoom {
   static void* operator new(std::size_t bytes) { return detail::take_room(bytes); }
   static void operator delete(void* start, std::size_t bytes) noexcept { detail::give_room(start, bytes); }

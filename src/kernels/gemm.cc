@@ -78,6 +78,7 @@ constexpr Stored stored_as() {
 // How rows and columns fall into tasks: pieces that suit the second-level cache, then smaller ones until there are enough of them. A
 // product of few rows reads long runs of b instead, once.
 void split(Shares& rows, Shares& cols, Size products) {
+  constexpr Size kRowsForTwo = 60;
   const Size broad = rows.total <= 2 * rows.unit ? 4 : 1;
   rows.count = parts_of(rows.total, 16 * rows.unit);
   cols.count = parts_of(cols.total, 16 * broad * cols.unit);
@@ -85,7 +86,7 @@ void split(Shares& rows, Shares& cols, Size products) {
   while (rows.count * cols.count < wanted) {
     const bool rows_can = rows.total / rows.count >= 12 * rows.unit, cols_can = cols.total / cols.count >= 8 * broad * cols.unit;
     if (!rows_can && !cols_can) {
-      if (rows.count * cols.count == 1 && rows.total >= 60) rows.count = 2;  // rather low pieces than one thread
+      if (rows.count * cols.count == 1 && rows.total >= kRowsForTwo) rows.count = 2;  // rather low pieces than one thread
       return;
     }
     const bool by_rows = !cols_can || (rows_can && rows.total / rows.count > cols.total / cols.count);
@@ -111,11 +112,12 @@ constexpr Size kNear = 16;
 // By measurement: packing pays where lines are read often, or where they are far apart. For many rows b is packed once; for fewer each piece
 // of rows reads it as it lies.
 template <class T>
-bool left_as_it_lies(const GemmTiles<T>& tiles, Size n, Matrix<const T> a, Size products) {
-  // Lines that lie so compete for the same few places of the first-level cache, which are too few for a tile of more rows.
-  constexpr Size kCompeting = 4096, kPlaces = 8;
-  const bool compete = tiles.rows > kPlaces && a.row * static_cast<Size>(sizeof(T)) % kCompeting == 0;
-  if (a.col == 1) return !compete && (products <= kLightRows || n * static_cast<Size>(sizeof(T)) <= 2048);
+bool left_as_it_lies(const GemmTiles<T>& tiles, Size m, Size n, Matrix<const T> a, Size products) {
+  // Lines that lie so compete for the same few places of the first-level cache, which are too few for a strip of more rows.
+  constexpr Size kCompeting = 4096, kPlaces = 8, kShortLine = 2048, element = sizeof(T);
+  const Size strip = parts_of(m, parts_of(m, tiles.rows));
+  const bool compete = strip > kPlaces && a.row * element % kCompeting == 0;
+  if (a.col == 1) return !compete && (products <= kLightRows || n * element <= kShortLine);
   return a.row == 1 && (products <= kLight || a.col <= 4 * tiles.cols);
 }
 template <class T>
@@ -136,7 +138,7 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   if (!serial) split(rows, cols, m * n * k);
   Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
   if constexpr (std::same_as<T, S>) {
-    if (left_as_it_lies(tiles, n, a, m * n * k)) pack_a = Packing::kNone;
+    if (left_as_it_lies(tiles, m, n, a, m * n * k)) pack_a = Packing::kNone;
     if (right_as_it_lies(tiles, m, b, light)) pack_b = Packing::kNone;
   }
 

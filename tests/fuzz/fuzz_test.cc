@@ -10,13 +10,13 @@ namespace {
 
 // WEFT_TEST_SCALE=long: a million programs, half an hour; in blocks, each a test, so that processes can share them.
 int blocks() { return test::long_scale() ? 100 : 1; }
-int programs() { return test::small_scale() ? 500 : 10'000; }
+int programs_of_a_block() { return test::small_scale() ? 500 : 10'000; }
 
 class FuzzBlock : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Fuzz, FuzzBlock, testing::Range(0, blocks()));
 
 TEST_P(FuzzBlock, TracedIsEager) {
-  const int first = GetParam() * programs(), end = first + programs();
+  const int first = GetParam() * programs_of_a_block(), end = first + programs_of_a_block();
   std::array<int, kFeatures> counts{};
   int failures = 0;
   for (int seed = first; seed < end && failures < 3; ++seed) {
@@ -33,7 +33,7 @@ TEST_P(FuzzBlock, TracedIsEager) {
   if (failures > 0) return;
   for (std::size_t f = 0; f < kFeatures; ++f) {
     const int percent = static_cast<Feature>(f) == Feature::kThrowsAfterWrite ? 20 : 10;
-    EXPECT_GE(counts[f] * 100LL, programs() * static_cast<long long>(percent)) << "programs with " << name_of(static_cast<Feature>(f));
+    EXPECT_GE(counts[f] * 100LL, programs_of_a_block() * static_cast<long long>(percent)) << "programs with " << name_of(static_cast<Feature>(f));
   }
 }
 
