@@ -72,7 +72,7 @@ TEST(Pains, Pain08_SettingsOfAnArgumentAreLookedAtInEachCall) {
   EXPECT_EQ(number(f(settings, 3.f)), 60);
   settings.training = false;
   EXPECT_EQ(number(f(settings, 3.f)), 3);
-  EXPECT_EQ(f.explain().traces[2].cause, "argument 0 `settings.training`: true -> false (a host value; take it as Tensor to keep one trace)");
+  EXPECT_EQ(f.explain().traces[2].cause, "argument 0 `settings.training`: true -> false (a host value; take it as Tensor and branch by cond to keep one trace)");
   settings = Settings{};
   EXPECT_EQ(number(f(settings, 3.f)), 6);
   EXPECT_EQ(runs, 3);

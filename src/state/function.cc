@@ -125,10 +125,10 @@ void FunctionCore::keep(std::shared_ptr<FunctionTrace> trace) {
   const std::lock_guard guard(mutex_);
   trace->last_call.store(++clock_, std::memory_order_relaxed);
   trace->runner.profile(profiled_calls_);
+  make_room(traces_);
+  if (traces_.size() >= static_cast<std::size_t>(options.max_traces)) forget_oldest();
   traces_.push_back(std::move(trace));
   ++traced_;
-  if (traces_.size() <= static_cast<std::size_t>(options.max_traces)) return;
-  traces_.erase(std::min_element(traces_.begin(), traces_.end(), [](const auto& a, const auto& b) { return a->last_call < b->last_call; }));
 }
 
 SlotRef FunctionCore::made_before(const Slot& slot, std::size_t nth, Location at) const {

@@ -1,7 +1,9 @@
 // What stands behind a Function: its traces, and how a call finds one.
 #pragma once
 
+#include <deque>
 #include <mutex>
+#include <optional>
 
 #include "base/room.h"
 #include "graph/picture.h"
@@ -33,7 +35,12 @@ struct LeafNote {
   std::string path;  // below the argument; may be empty
   std::string text;  // "f32[3]", "true"
   bool tensor = false;
+  std::optional<Spec> spec{};          // of a Tensor that is defined; in a trace, sizes may be unknown
   const Variable* variable = nullptr;  // valid as long as the arguments
+
+  bool same_place(const LeafNote& other) const { return argument == other.argument && path == other.path; }
+  /// Whether a trace with this leaf takes a call with that one, as far as the two say.
+  bool takes(const LeafNote& call) const;
 };
 std::vector<LeafNote> notes_of(std::span<const Argument> arguments);
 
@@ -135,18 +142,20 @@ class FunctionCore {
   const FunctionOptions options;
 
  private:
-  std::string cause_of(const std::vector<LeafNote>& notes) const;
+  std::string cause_of(const std::vector<LeafNote>& notes, const CallKind& kind) const;
   bool cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors, FunctionRef<std::vector<LeafNote>()> notes,
                Location at) const;
   void relax(CallKind& kind) const;
   void warn_of_retraces(const std::string& cause);
   void keep(std::shared_ptr<FunctionTrace> trace);
   void keep_made(const std::vector<MadeSlot>& made);
+  void forget_oldest();
   GraphPicture picture_of(const std::shared_ptr<FunctionTrace>& trace) const;
 
   const std::string name_;
   mutable std::mutex mutex_;  // of what follows
   std::vector<std::shared_ptr<FunctionTrace>> traces_;
+  std::deque<CallKind> forgotten_;  // the kinds of the last traces for which there was no room any more
   std::vector<MadeSlot> made_;
   std::uint64_t traced_ = 0, clock_ = 0;
   int profiled_calls_ = 0;  // of each new trace

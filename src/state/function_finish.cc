@@ -131,7 +131,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, FunctionRef<void()> body) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<LeafNote> notes = notes_of(call.arguments);  // lives longer than what is traced
-  std::string cause = cause_of(notes);
+  std::string cause = cause_of(notes, call.leaves.kind);
   if (options.no_retrace && cause != "first call")
     throw TraceError(name_, "this call would be traced anew: " + cause + "; pass arguments of the kind traced first, or leave out no_retrace.", call.at);
   struct Now {
@@ -172,7 +172,9 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     break;
   }
   made->notes = std::move(notes);
+  std::size_t tensors = 0;
   for (LeafNote& note : made->notes) {
+    if (note.spec) note.spec->shape = made->kind.shapes[tensors++], note.text = note.spec->str();  // of all calls that it takes
     made->report.arguments.push_back(path_of(note) + " " + note.text);
     note.variable = nullptr;  // the arguments end with the call
   }

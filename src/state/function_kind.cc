@@ -1,4 +1,5 @@
 // The kind of a call: what of its arguments decides whether a trace fits.
+#include <algorithm>
 #include <unordered_map>
 
 #include "state/function_core.h"
@@ -77,26 +78,36 @@ class NoteWalker final : public PathWalker {
     }
   }
   void leaf(const TreeLeaf& leaf) override {
-    if (const Variable* const variable = leaf.as<const Variable>()) return note("Variable " + variable->spec().str(), false, variable);
-    note(leaf.str(), leaf.kind() == TreeLeaf::Kind::kTensor);
+    if (const Variable* const variable = leaf.as<const Variable>()) return note("Variable " + variable->spec().str(), false, {}, variable);
+    const Tensor* const tensor = leaf.as<const Tensor>();
+    note(leaf.str(), tensor != nullptr, tensor != nullptr && tensor->defined() ? std::optional(tensor->spec()) : std::nullopt);
   }
 
  private:
-  void note(std::string text, bool tensor, const Variable* variable = nullptr) {
-    notes_.push_back({argument_, path(), std::move(text), tensor, variable});
+  void note(std::string text, bool tensor, std::optional<Spec> spec = {}, const Variable* variable = nullptr) {
+    notes_.push_back({argument_, path(), std::move(text), tensor, std::move(spec), variable});
   }
   std::size_t argument_;
   std::vector<LeafNote>& notes_;
 };
 
+bool shape_takes(const Shape& traced, const Shape& given) {
+  if (traced.rank() != given.rank()) return false;
+  for (int axis = 0; axis < traced.rank(); ++axis)
+    if (traced[axis] != kUnknown && traced[axis] != given[axis]) return false;
+  return true;
+}
+
 }  // namespace
 
 bool CallKind::takes(const CallKind& call) const {
-  if (skeleton != call.skeleton || shapes.size() != call.shapes.size()) return false;
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    for (int axis = 0; axis < shapes[i].rank(); ++axis)
-      if (shapes[i][axis] != kUnknown && shapes[i][axis] != call.shapes[i][axis]) return false;
-  return true;
+  return skeleton == call.skeleton && std::equal(shapes.begin(), shapes.end(), call.shapes.begin(), call.shapes.end(), shape_takes);
+}
+
+bool LeafNote::takes(const LeafNote& call) const {
+  if (!same_place(call)) return false;
+  if (!spec || !call.spec) return text == call.text;
+  return spec->dtype == call.spec->dtype && shape_takes(spec->shape, call.spec->shape);
 }
 
 CallLeaves leaves_of(std::span<const Argument> arguments) {

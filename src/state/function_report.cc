@@ -11,11 +11,19 @@ namespace weft::inline v0 {
 namespace detail {
 namespace {
 
-// How many leaves two lists have in common, as far as one can say.
-std::size_t likeness(const std::vector<LeafNote>& a, const std::vector<LeafNote>& b) {
+// How many leaves of a call are those of a trace, as far as one can say.
+std::size_t likeness(const std::vector<LeafNote>& trace, const std::vector<LeafNote>& call) {
   std::size_t same = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) same += a[i].path == b[i].path && a[i].text == b[i].text;
+  for (std::size_t i = 0; i < std::min(trace.size(), call.size()); ++i) same += trace[i].takes(call[i]);
   return same;
+}
+
+// What keeps one trace for many host values, if anything does.
+const char* remedy_for(const LeafNote& note) {
+  if (note.variable != nullptr || note.tensor || note.text.starts_with("holds") || note.text.starts_with("nothing")) return "";
+  if (note.text.starts_with('"')) return " (a host value)";
+  if (note.text == "true" || note.text == "false") return " (a host value; take it as Tensor and branch by cond to keep one trace)";
+  return " (a host value; take it as Tensor to keep one trace)";
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -34,28 +42,30 @@ std::string FunctionCore::path_of(const LeafNote& note) const {
   return argument_name(note.argument) + (note.path.empty() ? "" : ".") + note.path;
 }
 
-// The difference from the trace that is most like this call.
-std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes) const {
+// The differences from the trace that is most like this call.
+std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes, const CallKind& kind) const {
+  constexpr std::size_t kMost = 3;
   const std::lock_guard guard(mutex_);
-  if (traces_.empty()) return traced_ == 0 ? "first call" : "the trace for it was forgotten";
+  if (traces_.empty()) return "first call";
+  if (std::any_of(forgotten_.begin(), forgotten_.end(), [&](const CallKind& forgotten) { return forgotten.takes(kind); }))
+    return format("there was a trace for it, which was forgotten when there were more than {} (max_traces)", options.max_traces);
   const auto closest = std::max_element(traces_.begin(), traces_.end(), [&](const auto& a, const auto& b) {
     return likeness(a->notes, notes) < likeness(b->notes, notes);
   });
   const std::vector<LeafNote>& before = (*closest)->notes;
+  std::vector<std::string> changes;
   for (std::size_t i = 0; i < std::max(before.size(), notes.size()); ++i) {
-    const LeafNote* const old = i < before.size() ? &before[i] : nullptr;
-    const LeafNote* const now = i < notes.size() ? &notes[i] : nullptr;
-    if (old != nullptr && now != nullptr && old->argument == now->argument && old->path == now->path) {
-      if (old->text == now->text) continue;
-      std::string cause = format("argument {} `{}`: {} -> {}", now->argument, path_of(*now), old->text, now->text);
-      if (now->variable == nullptr && !now->tensor && !now->text.starts_with("holds") && !now->text.starts_with("nothing") && !old->text.starts_with("nothing"))
-        cause += " (a host value; take it as Tensor to keep one trace)";
-      return cause;
+    if (i >= before.size() || i >= notes.size() || !before[i].same_place(notes[i])) {
+      const LeafNote& there = i < notes.size() ? notes[i] : before[i];
+      changes.push_back(format("argument {} `{}`: its structure has changed", there.argument, path_of(there)));
+      break;  // what follows lies elsewhere
     }
-    const LeafNote& there = now != nullptr ? *now : *old;
-    return format("argument {} `{}`: its structure has changed", there.argument, path_of(there));
+    if (before[i].takes(notes[i])) continue;
+    const char* const remedy = before[i].text == "nothing" ? "" : remedy_for(notes[i]);
+    changes.push_back(format("argument {} `{}`: {} -> {}{}", notes[i].argument, path_of(notes[i]), before[i].text, notes[i].text, remedy));
   }
-  return other_variables(**closest);
+  if (changes.empty()) return other_variables(**closest);
+  return v0::listed(changes.size(), kMost, [&](std::size_t i) { return changes[i]; });
 }
 
 std::string other_variables(const FunctionTrace& trace) {
@@ -79,6 +89,15 @@ void FunctionCore::warn_of_retraces(const std::string& cause) {
   }
   std::fputs(format("weft: {} was traced anew {} times in its last {} calls, last because {}; explain() lists all causes, signature and "
                     "reduce_retracing keep one trace for many shapes.\n", name_, kMany, kCalls, cause).c_str(), stderr);
+}
+
+// REQUIRES: locked.
+void FunctionCore::forget_oldest() {
+  constexpr std::size_t kMostForgotten = 64;
+  const auto oldest = std::min_element(traces_.begin(), traces_.end(), [](const auto& a, const auto& b) { return a->last_call < b->last_call; });
+  forgotten_.push_back((*oldest)->kind);
+  if (forgotten_.size() > kMostForgotten) forgotten_.pop_front();
+  traces_.erase(oldest);
 }
 
 // Sizes in which an earlier trace of the same skeleton differs become unknown.
