@@ -371,6 +371,11 @@ TEST(FunctionErrors, EveryOpOfATrainingStepHasALineOfTheProgram) {
   EXPECT_GT(ops, 25u);
   EXPECT_GT(in_layers, 8u) << "forward and backward of the layers";
   for (const FunctionReport::Constant& constant : trace.constants) EXPECT_TRUE(contains(constant.at.file, "function_explain_test.cc"));
+  std::istringstream lines(step.graph().str());
+  int constants = 0;
+  for (std::string line; std::getline(lines, line); constants += contains(line, " = constant "))
+    EXPECT_EQ(contains(line, ".cc:"), contains(line, "function_explain_test.cc:")) << line;
+  EXPECT_GT(constants, 0);
 }
 
 }  // namespace

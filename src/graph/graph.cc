@@ -105,7 +105,7 @@ std::string Graph::str(std::span<const std::string> input_names, std::span<const
     if (values[id].kind != GraphValue::Kind::kConstant) continue;
     const GraphConstant& constant = constants[values[id].from];
     text += name_of_value(static_cast<ValueId>(id)) + " " + values[id].spec.str() + " = constant " + constant_text(constant) +
-            place(constant.at) + "\n";
+            (is_own_line(constant.at) ? "" : place(constant.at)) + "\n";  // a line of Weft itself tells a program nothing
   }
   for (const GraphNode& node : nodes) {
     if (!node.runs) text += "check ";
