@@ -15,7 +15,8 @@ namespace weft::inline v0 {
 WEFT_API void set_num_threads(int threads, Location at = Location::here());
 WEFT_API int num_threads();
 
-/// Memory of tensors. Freed blocks are kept for the next tensor of their size, because the system's pages cost more than most ops.
+/// Memory of tensors, and of the lists that come and go with calls. Freed blocks are kept for the next of their size, because the system's pages cost
+/// more than most ops.
 struct MemoryStats {
   std::int64_t in_use = 0;  ///< bytes that tensors own now, rounded up to what their blocks hold
   std::int64_t cached = 0;  ///< bytes that are kept for later, and those of lists that Weft keeps for itself

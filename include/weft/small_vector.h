@@ -131,7 +131,9 @@ class SmallVector {
       throw;
     }
   }
-  [[gnu::noinline]] void grow(std::uint32_t bigger) {  // rarely: whoever appends is the smaller for it
+  // Out of line, so that push_back stays small.
+  [[gnu::noinline]] void grow(std::uint32_t bigger) {
+    static_assert(alignof(T) <= 64);  // that of every block
     T* fresh = static_cast<T*>(detail::take_room(bigger * sizeof(T)));
     std::uninitialized_move_n(data_, size_, fresh);
     std::destroy_n(data_, size_);

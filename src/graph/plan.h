@@ -170,6 +170,7 @@ class Plan {
   void fill(const Pointwise& step, const Frame& frame, GroupOperands& operands) const;
   void run_joined(const Step& step, Frame& frame) const;
   void run_call(std::uint32_t n, Frame& frame, const Joined& joined) const;
+  Specs specs_of(const GraphNode& node) const;
   void run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame, const Joined& joined) const;
 
   const Graph& graph_;

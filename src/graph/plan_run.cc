@@ -97,16 +97,22 @@ void Plan::run_joined(const Step& step, Frame& frame) const {
   });
 }
 
+Specs Plan::specs_of(const GraphNode& node) const {
+  Specs specs;
+  specs.reserve(node.count);
+  for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
+  return specs;
+}
+
 void Plan::run_kernel(const GraphNode& node, std::span<const Tensor> inputs, Frame& frame, const Joined& joined) const {
   const Op& op = *node.op;
   Tensors outputs;
-  Specs specs;
+  const Specs specs = specs_of(node);
   SmallVector<bool, 8> unread;
   for (std::uint32_t i = 0; i < node.count; ++i) {
     // What the turn before has made is no room for this one's.
     if (values_[node.first + i].place == Place::kDynamic) frame.values[node.first + i] = Tensor();
     outputs.push_back(frame.values[node.first + i]);
-    specs.push_back(values_[node.first + i].spec);
     if (op.is(kSkipsUnread)) unread.push_back(unread_[node.first + i]);
   }
   KernelCall call{{op, node.attrs, node.at}, inputs, outputs, specs, unread, joined.done, joined.make};
@@ -133,10 +139,7 @@ void Plan::check_late(const GraphNode& node, const Frame& frame) const {
     known = known && values_[id].spec.shape.known();
   }
   const Call call{*node.op, inputs, node.attrs, node.at};
-  Specs specs;
-  if (!known) specs = check(call);
-  else for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
-  validate(call, specs);
+  validate(call, known ? specs_of(node) : check(call));
 }
 
 void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
@@ -152,11 +155,8 @@ void Plan::run_call(std::uint32_t n, Frame& frame, const Joined& joined) const {
   if (op.kernel != nullptr && (op.is(kSkipsUnread) || (!dynamic && !op.is(kValueShape) && (!halves || op.is(kMoves)))))
     return run_kernel(node, inputs, frame, joined);
   if (op.update != nullptr && !dynamic) {
-    Specs specs;
-    specs.reserve(node.count);
-    for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
     const Call call{op, inputs, node.attrs, node.at};
-    PreparedUpdate update(call, specs);
+    PreparedUpdate update(call, specs_of(node));
     for (std::uint32_t i = 0; i < node.count; ++i) update.place(i, frame.data[node.inputs[first_changed(op) + i]], frame.data[node.first + i]);
     return update.run();
   }
@@ -305,11 +305,8 @@ CallList<PreparedUpdate> Plan::prepare_late(std::span<const Tensor> inputs, Fram
   for (const Late& late : late_) {
     const GraphNode& node = graph_.nodes[late.node];
     SmallVector<Tensor, 6> read = read_late(node, inputs, frame);
-    Specs specs;
-    specs.reserve(node.count);
-    for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(values_[node.first + i].spec);
     try {
-      updates.emplace_back(Call{*node.op, read, node.attrs, node.at}, specs);
+      updates.emplace_back(Call{*node.op, read, node.attrs, node.at}, specs_of(node));
     } catch (...) {
       rethrow_in_name_of(*node.op, node.at);
     }

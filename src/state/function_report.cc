@@ -163,7 +163,7 @@ GraphPicture FunctionCore::picture_of(const std::shared_ptr<FunctionTrace>& trac
   GraphPicture picture{.graph = {trace, &trace->runner.graph()}, .title = trace->report.cause, .inputs = {}, .outputs = {}, .steps = {}};
   std::vector<std::string> tensors;
   for (const LeafNote& note : trace->notes)
-    if (note.tensor && note.text != "undefined") tensors.push_back(path_of(note));
+    if (note.spec) tensors.push_back(path_of(note));
   for (const std::string& name : tensors) picture.inputs.push_back({name, false});
   for (const EachCall& each : trace->asked) picture.inputs.push_back({"asked for at " + place_text(each.at), false});
   for (const SlotUse& use : trace->reads) picture.inputs.push_back({short_title(use), true});

@@ -54,7 +54,7 @@ bool FunctionCore::cast_to(std::span<const Spec> declared, const char* by, std::
   const auto sentence = [&](std::size_t which, const char* rule) {
     std::size_t seen = 0;
     for (const LeafNote& note : notes())
-      if (note.tensor && note.text != "undefined" && seen++ == which)
+      if (note.spec && seen++ == which)
         return format("argument {} `{}` is {} and the {} {}; {}", note.argument, path_of(note), tensors[which]->spec().str(), by,
                       declared[which].str(), rule);
     return std::string(rule);
@@ -95,13 +95,12 @@ void FunctionCore::require_kind(const FunctionTrace& trace, std::span<const Argu
     // First what is no Tensor, so that there are as many Tensors as Specs.
     const std::vector<LeafNote>& taken = trace.notes;
     const std::vector<LeafNote> given = notes_of(arguments);
-    const auto is_tensor = [](const LeafNote& note) { return note.tensor && note.text != "undefined"; };
     for (std::size_t i = 0; i < std::max(given.size(), taken.size()); ++i) {
       if (i >= given.size() || i >= taken.size() || given[i].argument != taken[i].argument || given[i].path != taken[i].path) {
         const LeafNote& there = i < given.size() ? given[i] : taken[i];
         refuse(format("argument {} `{}` is in another place than in the trace", there.argument, path_of(there)));
       }
-      if (given[i].text != taken[i].text && !(is_tensor(given[i]) && is_tensor(taken[i])))
+      if (given[i].text != taken[i].text && !(given[i].spec && taken[i].spec))
         refuse(format("argument {} `{}` is {} and the trace takes {}", given[i].argument, path_of(given[i]), given[i].text, taken[i].text));
     }
     if (cast_to(trace.inputs(), "trace takes", leaves.tensors, [&] { return given; }, at)) leaves = leaves_of(arguments);
@@ -127,7 +126,7 @@ std::string FunctionCore::signature_of(const FunctionTrace& trace) const {
   std::size_t tensors = 0;
   for (const LeafNote& note : trace.notes) {
     if (&note != &trace.notes.front()) text += ", ";
-    text += path_of(note) + " " + (note.tensor && note.text != "undefined" ? specs[tensors++].str() : note.text);
+    text += path_of(note) + " " + (note.spec ? specs[tensors++].str() : note.text);
   }
   text += ") -> ";
   const std::vector<std::string>& results = trace.result_texts;
