@@ -40,8 +40,8 @@ constexpr Size kSmall = 40 * 40 * 40;
 // Products up to which factors are read as they lie whatever their strides: they stay in the caches. Rows of a, of which a tile reads a few side
 // by side, are for longer: packing them is a pass of its own for all threads.
 constexpr Size kLight = 160 * 160 * 160, kLightRows = 288 * 288 * 288;
-// Elements of b, and rows of it at a time, from which few rows of a stream it.
-constexpr Size kStreamed = 1 << 18, kStreamedDepth = 32;
+// Elements of b from which few rows of a stream it, and rows of it at a time: for one strip of a, and for two, which would wait for each other longer.
+constexpr Size kStreamed = 1 << 18, kOneStripDepth = 128, kTwoStripsDepth = 32;
 // Elements of a factor that are packed at a time.
 constexpr Size kPacked = 4 << 20;
 
@@ -75,10 +75,15 @@ constexpr Stored stored_as() {
   return std::same_as<T, S> ? Stored::kAsComputed : std::same_as<S, float16> ? Stored::kF16 : Stored::kBF16;
 }
 
-// How rows and columns fall into tasks: pieces that suit the second-level cache, then smaller ones until there are enough of them. A
-// product of few rows reads long runs of b instead, once.
+// How rows and columns fall into tasks. Many rows: pieces of them that stay in the second-level cache while all columns pass by, so that a task
+// packs its rows itself and finds them there; an even number of pieces. Otherwise pieces of both, then smaller ones until there are enough of
+// them; a product of few rows reads long runs of b instead, once.
 void split(Shares& rows, Shares& cols, Size products) {
-  constexpr Size kRowsForTwo = 60;
+  constexpr Size kRowsForTwo = 60, kPieceRows = 184, kManyPieces = 5;
+  if (const Size pieces = parts_of(rows.total, kPieceRows); pieces >= kManyPieces) {
+    rows.count = round_up(pieces, 2);
+    return;
+  }
   const Size broad = rows.total <= 2 * rows.unit ? 4 : 1;
   rows.count = parts_of(rows.total, 16 * rows.unit);
   cols.count = parts_of(cols.total, 16 * broad * cols.unit);
@@ -109,8 +114,8 @@ LeftBlock<T> as_it_lies(Matrix<const T> a) {
 
 // Rows of b up to so many panels apart are near each other.
 constexpr Size kNear = 16;
-// By measurement: packing pays where lines are read often, or where they are far apart. For many rows b is packed once; for fewer each piece
-// of rows reads it as it lies.
+// By measurement: packing a pays where lines are read often, or where they are far apart. Rows of b are never packed beforehand: the first strip of
+// each task does it in passing.
 template <class T>
 bool left_as_it_lies(const GemmTiles<T>& tiles, Size m, Size n, Matrix<const T> a, Size products) {
   // Lines that lie so compete for the same few places of the first-level cache, which are too few for a strip of more rows.
@@ -119,10 +124,6 @@ bool left_as_it_lies(const GemmTiles<T>& tiles, Size m, Size n, Matrix<const T> 
   const bool compete = strip > kPlaces && a.row * element % kCompeting == 0;
   if (a.col == 1) return !compete && (products <= kLightRows || n * element <= kShortLine);
   return a.row == 1 && (products <= kLight || a.col <= 4 * tiles.cols);
-}
-template <class T>
-bool right_as_it_lies(const GemmTiles<T>& tiles, Size m, Matrix<const T> b, bool light) {
-  return b.col == 1 && (light || m <= 40 * tiles.rows || b.row <= kNear * tiles.cols);
 }
 
 // Tasks are pieces of c; each adds up all of k, block by block.
@@ -133,13 +134,14 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   const bool light = m * n * k <= kLight;
   // Few rows of a cannot hide what a large b costs: it is read in long runs of few rows, which memory likes best.
   const bool streams = std::same_as<T, S> && m <= 2 * tiles.rows && b.col == 1 && n * k >= kStreamed;
-  const Shares depths{k, 1, parts_of(k, streams ? kStreamedDepth : most_depth(tiles))};
+  const Size depth_of_stream = m <= tiles.rows ? kOneStripDepth : kTwoStripsDepth;
+  const Shares depths{k, 1, parts_of(k, streams ? depth_of_stream : most_depth(tiles))};
   Shares rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
   if (!serial) split(rows, cols, m * n * k);
   Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
   if constexpr (std::same_as<T, S>) {
     if (left_as_it_lies(tiles, m, n, a, m * n * k)) pack_a = Packing::kNone;
-    if (right_as_it_lies(tiles, m, b, light)) pack_b = Packing::kNone;
+    if (b.col == 1) pack_b = Packing::kNone;
   }
 
   // The first strip of rows leaves a panel of b packed behind it: its lines may lie so that they compete for a few places of the cache.
@@ -232,6 +234,24 @@ void scatter(Size m, Size n, const T* from, Matrix<S> to) {
 
 constexpr Size kVectorTask = 1 << 16;  // products of a vector and a matrix: elements of the matrix in one task
 
+// Few rows by a large matrix. Rows of b are read whole, a few at a time, which memory likes best: tasks are blocks of rows, and have sums of their own.
+template <class T>
+void rows_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, const T* x, Size x_row, Size x_step, Matrix<const T> b, T* y, Size y_row) {
+  const Size most_cols = 4096 / m;  // whose sums stay in the first-level cache
+  const Shares lines{n, 64, parts_of(n, most_cols)};
+  const Shares depths{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))};
+  const ScratchOf<T> sums((depths.count - 1) * m * n);
+  run(n * k < 4 * kVectorTask, depths.count * lines.count, [&](Size task) {
+    const Size d = task / lines.count, p = depths.start(d), j = lines.start(task % lines.count);
+    T* const to = d == 0 ? y : sums.get() + (d - 1) * m * n;
+    const Size to_row = d == 0 ? y_row : n;
+    tiles.rows_by_matrix(m, lines.size(task % lines.count), depths.size(d), x + p * x_step, x_row, x_step, b.data + p * b.row + j, b.row, to + j, to_row);
+  });
+  for (Size d = 1; d < depths.count; ++d)
+    for (Size i = 0; i < m; ++i)
+      for (Size j = 0; j < n; ++j) y[i * y_row + j] += sums.get()[((d - 1) * m + i) * n + j];
+}
+
 // y[j] = sum over p of x[p * x_step] * b[p, j]; y[j] at y + j * y_step.
 template <class T>
 void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size x_step, Matrix<const T> b, T* y, Size y_step) {
@@ -249,18 +269,7 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
       tiles.matrix_by_column(lines.size(task), k, b.data + j * b.col, b.col, x, y + j * y_step, y_step);
     });
   }
-  // Rows of b are read whole, a few at a time, which memory likes best: tasks are blocks of rows, and have sums of their own.
-  constexpr Size kMostCols = 4096;  // whose sums stay in the first-level cache
-  const Shares lines{n, 64, parts_of(n, kMostCols)};
-  const Shares depths{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))};
-  const ScratchOf<T> sums((depths.count - 1) * n);
-  run(serial, depths.count * lines.count, [&](Size task) {
-    const Size d = task / lines.count, p = depths.start(d), j = lines.start(task % lines.count);
-    T* to = d == 0 ? y : sums.get() + (d - 1) * n;
-    tiles.row_by_matrix(lines.size(task % lines.count), depths.size(d), x + p * x_step, x_step, b.data + p * b.row + j, b.row, to + j);
-  });
-  for (Size d = 1; d < depths.count; ++d)
-    for (Size j = 0; j < n; ++j) y[j] += sums.get()[(d - 1) * n + j];
+  rows_product(tiles, 1, n, k, x, 0, x_step, b, y, n);
 }
 
 template <class T>
@@ -300,6 +309,10 @@ bool general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<cons
   }
   if (n == 1 && (a.col == 1 || (a.row == 1 && c.row == 1))) {
     vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);
+    return false;
+  }
+  if (m <= tiles.together && b.col == 1 && n * k >= kStreamed) {
+    rows_product(tiles, m, n, k, a.data, a.row, a.col, b, c.data, c.row);
     return false;
   }
   if (better_turned(tiles, m, n, k, a, b)) turned_product(tiles, m, n, k, a, b, c.data, c.row, done);

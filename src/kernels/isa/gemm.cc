@@ -307,33 +307,50 @@ void multiply(Size m, Size n, Size k, LeftBlock<T> a, RightBlock<T> b, T* c, Siz
 
 // --- vectors ---
 
-template <class T>
-void row_by_matrix(Size n, Size k, const T* x, Size x_step, const T* b, Size b_row, T* y) {
-  constexpr int kSide = 4;  // rows of b that are read side by side
-  constexpr int L = kLanes<T>;
-  for (Size p = 0; p < k; p += kSide) {
-    const int side = static_cast<int>(least(kSide, k - p));
-    Vector<T> factors[kSide];
-    for (int d = 0; d < side; ++d) factors[d] = spread(x[(p + d) * x_step]);
-    const T* rows = b + p * b_row;
-    Size j = 0;
-    if (side == kSide) {
-      for (; j + 2 * L <= n; j += 2 * L) {
-        Vector<T> sums[2] = {};
-        if (p > 0) sums[0] = load(y + j), sums[1] = load(y + j + L);
-        WEFT_UNROLL for (int d = 0; d < kSide; ++d)
-          WEFT_UNROLL for (int v = 0; v < 2; ++v) sums[v] = multiply_add(factors[d], load(rows + d * b_row + j + v * L), sums[v]);
-        store(y + j, sums[0]);
-        store(y + j + L, sums[1]);
-      }
-    }
-    for (; j < n; j += L) {
-      const First<T> first{static_cast<int>(least(L, n - j))};
-      Vector<T> sum = p == 0 ? Vector<T>{} : load(y + j, first);
-      for (int d = 0; d < side; ++d) sum = multiply_add(factors[d], load(rows + d * b_row + j, first), sum);
-      store(y + j, sum, first);
+// Rows of b that are read side by side, and rows of y that take what is read together: their factors stay in registers.
+constexpr int kSide = 4, kTogether = kVectorBytes == 64 ? 4 : 2;
+
+// y += x * b, or y = x * b, for R rows of y and `side` rows of b.
+template <int R, bool AllSides, class T>
+WEFT_INLINE void add_rows(Size n, int side, const T* x, Size x_row, Size x_step, const T* b, Size b_row, T* y, Size y_row, bool add) {
+  constexpr int L = kLanes<T>, V = R == 1 ? 2 : 1;
+  Vector<T> factors[R][kSide];
+  for (int d = 0; d < side; ++d)
+    WEFT_UNROLL for (int i = 0; i < R; ++i) factors[i][d] = spread(x[i * x_row + d * x_step]);
+  Size j = 0;
+  if constexpr (AllSides) {
+    for (; j + V * L <= n; j += V * L) {
+      Vector<T> sums[R][V] = {};
+      if (add)
+        WEFT_UNROLL for (int i = 0; i < R; ++i)
+          WEFT_UNROLL for (int v = 0; v < V; ++v) sums[i][v] = load(y + i * y_row + j + v * L);
+      WEFT_UNROLL for (int d = 0; d < kSide; ++d)
+        WEFT_UNROLL for (int v = 0; v < V; ++v) {
+          const Vector<T> right = load(b + d * b_row + j + v * L);
+          WEFT_UNROLL for (int i = 0; i < R; ++i) sums[i][v] = multiply_add(factors[i][d], right, sums[i][v]);
+        }
+      WEFT_UNROLL for (int i = 0; i < R; ++i)
+        WEFT_UNROLL for (int v = 0; v < V; ++v) store(y + i * y_row + j + v * L, sums[i][v]);
     }
   }
+  for (; j < n; j += L) {
+    const First<T> first{static_cast<int>(least(L, n - j))};
+    WEFT_UNROLL for (int i = 0; i < R; ++i) {
+      Vector<T> sum = add ? load(y + i * y_row + j, first) : Vector<T>{};
+      for (int d = 0; d < side; ++d) sum = multiply_add(factors[i][d], load(b + d * b_row + j, first), sum);
+      store(y + i * y_row + j, sum, first);
+    }
+  }
+}
+
+template <class T>
+void rows_by_matrix(Size m, Size n, Size k, const T* x, Size x_row, Size x_step, const T* b, Size b_row, T* y, Size y_row) {
+  with_count<kTogether>(static_cast<int>(m), [&](auto rows) __attribute__((always_inline)) {
+    constexpr int R = decltype(rows)::value;
+    Size p = 0;
+    for (; p + kSide <= k; p += kSide) add_rows<R, true>(n, kSide, x + p * x_step, x_row, x_step, b + p * b_row, b_row, y, y_row, p > 0);
+    if (p < k) add_rows<R, false>(n, static_cast<int>(k - p), x + p * x_step, x_row, x_step, b + p * b_row, b_row, y, y_row, p > 0);
+  });
 }
 
 template <class T>
@@ -373,8 +390,8 @@ void matrix_by_column(Size m, Size k, const T* a, Size a_row, const T* x, T* y, 
 }
 
 template <class T>
-constexpr GemmTiles<T> kTable = {kTileRows,     kTileCols<T>,  multiply<T>,      pack_left<T>,
-                                 pack_right<T>, row_by_matrix<T>, matrix_by_column<T>};
+constexpr GemmTiles<T> kTable = {kTileRows,     kTileCols<T>,  kTogether,         multiply<T>,
+                                 pack_left<T>,  pack_right<T>, rows_by_matrix<T>, matrix_by_column<T>};
 
 }  // namespace
 
