@@ -78,6 +78,11 @@ struct ConvGather {
 
   /// False, with nothing done, if the reference must do it: filters that are not finite meet padding, or almost all is padding.
   bool run() const;
+
+ private:
+  /// Whether few channels are written, so that it is better done from the pixels that are read (conv_spread.cc).
+  bool spreads() const;
+  void spread() const;
 };
 
 /// dw.

@@ -217,6 +217,9 @@ TEST(ConvKernels, AgreeWithTheReferenceOnChosenShapes) {
       {1, 130, 140, 1, {one, same(5, 3), same(6, 3)}},                             // long sums: parts of a tap at a time
       {1, 30, 5, 1, {one, axis(9, 7, 1, 1, 3, 3), axis(10, 7, 1, 2, 6, 6)}},       // some taps at a time
       {1, 4, 30, 1, {one, axis(9, 7, 2, 1, 3, 3), axis(10, 7, 1, 2, 6, 6)}},
+      {2, 17, 4, 1, {one, same(40, 5), same(33, 5)}},                              // few channels are written: several parts of an image
+      {1, 8, 1, 1, {axis(5, 3, 1, 2, 2, 3), axis(6, 4, 1, 1, 3, 0), axis(7, 3, 1, 3, 5, 1)}},
+      {1, 9, 2, 1, {one, axis(3, 5, 1, 1, 7, 6), axis(2000, 3, 1, 40, 90, 70)}},   // pixels that see nothing
   };
   for (const ConvShape& s : shapes) {
     check<float>(s, random);
@@ -233,7 +236,7 @@ TEST(ConvKernels, GiveTheSameBitsForAnyNumberOfThreads) {
   const std::vector<ConvShape> shapes = {
       {24, 16, 40, 1, {one, same(12, 3), same(13, 3)}}, {16, 3, 32, 1, {one, same(20, 3), same(20, 3)}},
       {6, 24, 24, 24, {one, same(20, 3), same(33, 3)}},  {2, 130, 200, 1, {one, same(7, 3), same(7, 3)}},
-      {5, 12, 18, 3, {one, axis(17, 3, 2, 1, 1, 1), axis(30, 3, 2, 1, 1, 1)}},
+      {5, 12, 18, 3, {one, axis(17, 3, 2, 1, 1, 1), axis(30, 3, 2, 1, 1, 1)}}, {2, 17, 4, 1, {one, same(40, 5), same(33, 5)}},
   };
   for (const ConvShape& s : shapes)
     for (const Pass pass : {kForward, kBackwardInput, kBackwardFilter}) {
