@@ -141,6 +141,8 @@ def run(options):
     origin = {"tree": report.tree(ROOT), "date": datetime.date.today().isoformat()}
     print(f"{'id':4} {'case':56} {'ours ns':>12} {'limit ns':>12} {'of limit':>8} {'of triad':>8}", *(f"{peer.name:>6}" for peer in peers), flush=True)
     try:
+        limit[0].wake()
+        origin["on"] = report.machine_name(limit[0].version)
         for case in (case for case in CASES if case.id in chosen):
             try:
                 rivals = {PEERS: {peer.name: peer.variants for peer in peers}, ONE_THREAD: {slow[0].name: slow}, LESS: lacking,
@@ -161,7 +163,7 @@ def run(options):
                 print_row(rows[-1], peers)
             if options.json:
                 write_json(options.json, rows)
-        return rows, everyone, limit[0].version
+        return rows, everyone
     finally:
         for contestant in ours + slow + limit + triad + [variant for rival in (*lacking.values(), *(peer.variants for peer in peers)) for variant in rival]:
             contestant.end()
@@ -180,13 +182,13 @@ def main():
     if options.profile:
         profile(options.ids or IDS)
         return False
-    rows, peers, isa = run(options)
+    rows, peers = run(options)
     if options.earlier:
         rows = with_earlier(rows, options.earlier)
         if options.json:
             write_json(options.json, rows)
     if options.report or (options.peers and not options.ids and not options.quick):
-        report.write(ROOT, rows, peers, isa, quick=options.quick)
+        report.write(ROOT, rows, peers, quick=options.quick)
         if not options.quick:
             write_json(DATA, rows)
         print("Wrote docs/benchmarks.md")

@@ -27,6 +27,9 @@ start.
 """
 
 
+MARK = " †"  # of rows that were measured on another machine than the newest
+
+
 def seconds(ns):
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= size:
@@ -56,6 +59,23 @@ def cpu_model():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor()
+
+
+def machine_name(isa):
+    return f"{cpu_model()}, {isa}"
+
+
+def machines(rows):
+    """What rows were measured on, the newest first: days differ in the machine they are given."""
+    newest = {}
+    for row in rows:
+        on = row.get("on", "an unknown machine")
+        newest[on] = max(newest.get(on, ""), row.get("date", ""))
+    return sorted(newest, key=newest.get, reverse=True)
+
+
+def marked(row):
+    return row["id"] + row.get("mark", "")
 
 
 def rates(rows):
@@ -88,24 +108,28 @@ def runs(rows):
     """What was measured when: the tree, the date, the rounds (rows of T19 have none) and, if there were several runs, which rows."""
     found = {}
     for row in rows:
-        found.setdefault((row.get("tree", "unknown"), row.get("date", "date not kept")), []).append(row)
-    for (name, date), of in found.items():
+        found.setdefault((row.get("tree", "unknown"), row.get("date", "date not kept"), row.get("mark", "")), []).append(row)
+    for (name, date, _), of in found.items():
         rounds = [row["rounds"] for row in of if row.get("rounds")]
-        ids = f": {', '.join(dict.fromkeys(row['id'] for row in of))}" if len(found) > 1 else ""
+        ids = f": {', '.join(dict.fromkeys(marked(row) for row in of))}" if len(found) > 1 else ""
         yield f"{name}, {date}{f', {span(rounds)} rounds' if rounds else ''}{ids}"
 
 
-def machine(rows, isa):
+def machine(rows):
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    facts = {"CPU": f"{cpu_model()}, {isa}, {cores} cores used", "memory": f"{memory / 2**30:.0f} GB", "kernel": platform.release(),
+    here, *others = machines(rows)
+    facts = {"CPU": f"{here}, {cores} cores used", "memory": f"{memory / 2**30:.0f} GB", "kernel": platform.release(),
              "compiler": first_line(["g++", "--version"]), "flags": "-O3 -DNDEBUG; kernels choose the instruction set at run time",
-             "measured": "; ".join(runs(rows)), **rates([row for row in rows if row["ours_ns"] is not None])}
+             "measured": "; ".join(runs(rows)), **rates([row for row in rows if row["ours_ns"] is not None and not row.get("mark")])}
     yield "## Machine\n"
     yield "| | |\n|---|---|"
     yield from (f"| {key} | {value} |" for key, value in facts.items())
-    yield f"\nAll figures were measured with the kernels for {isa}." + ("" if isa == "AVX-512" else (
+    isa = here.rpartition(", ")[2]
+    yield f"\n{'Figures without a mark' if others else 'All figures'} were measured with the kernels for {isa}." + ("" if isa == "AVX-512" else (
         " This CPU has no AVX-512: the kernels for it are compiled into the same library, passed most unit tests on an emulated processor, and were not measured."))
+    if others:
+        yield f"Rows marked {MARK.strip()} are of an earlier run on another machine: {'; '.join(others)}, two cores as well; what they say of targets holds there."
     load = max((row.get("other_load", 0) for row in rows), default=0)
     if load > 0.05:
         yield f"\n**Other programs used up to {100 * load:.0f} % of the machine during this run: read the figures with care.**"
@@ -138,9 +162,9 @@ def group_table(rows, names):
     yield "|" + "---|" * (6 + len(names))
     for row in rows:
         if row["ours_ns"] is None:
-            yield line(row["id"], row["case"], f"not measured: {row.get('failed', '')}", "", "", "", *("" for _ in names))
+            yield line(marked(row), row["case"], f"not measured: {row.get('failed', '')}", "", "", "", *("" for _ in names))
         else:
-            yield line(row["id"], row["case"], seconds(row["ours_ns"]), seconds(row["limit_ns"]), f"{100 * row['of_limit']:.3g} %",
+            yield line(marked(row), row["case"], seconds(row["ours_ns"]), seconds(row["limit_ns"]), f"{100 * row['of_limit']:.3g} %",
                        f"{100 * row['of_triad']:.3g} %" if "of_triad" in row else "", *(cell(row, name) for name in names))
     yield from recording(rows, names)
     means = [geometric_mean([row["peers"].get(name, {}).get("ratio") for row in rows]) for name in names]
@@ -177,7 +201,7 @@ def losses(rows):
     def listed(some):
         yield "| | Case | Against | Ours / theirs |\n|---|---|---|---|"
         for entry, row, name in some:
-            yield f"| {row['id']} | {row['case']} | {name} | {entry['ratio']:.3g} ({entry['low']:.3g}–{entry['high']:.3g}) |"
+            yield f"| {marked(row)} | {row['case']} | {name} | {entry['ratio']:.3g} ({entry['low']:.3g}–{entry['high']:.3g}) |"
     if lost:
         yield from listed(lost)
     else:
@@ -203,7 +227,7 @@ def beside(title, note, rows, figure):
         what = row["case"].removeprefix("compiling ")
         theirs = (figure(entry) if entry else "" for entry in map(row["peers"].get, names))
         ours = {key.removeprefix("ours_"): value for key, value in row.items() if key.startswith("ours_")}
-        yield line(row["id"], f"`{what}`" if what.startswith("#") else what, figure(ours), *theirs)
+        yield line(marked(row), f"`{what}`" if what.startswith("#") else what, figure(ours), *theirs)
 
 
 def compared(entry):
@@ -242,7 +266,9 @@ def doubts(rows):
         yield from (f"- {name}: {', '.join(cases)}: {why}" for (name, why), cases in reasons.items())
 
 
-def write(root, rows, peers, isa, quick):
+def write(root, rows, peers, quick):
+    here = machines(rows)[0]
+    rows = [{**row, "mark": "" if row.get("on") == here else MARK} for row in rows]
     timed = [row for row in rows if "ours_bytes" not in row]
     measured = [row for row in timed if row["ours_ns"] is not None]
     met = dict.fromkeys(name for row in timed for name in row["peers"])  # also Weft itself on one thread, which is no library
@@ -250,7 +276,7 @@ def write(root, rows, peers, isa, quick):
     lines = [INTRODUCTION.format(discarded=sum(row["discarded"] for row in measured))]
     if quick:
         lines.append("**This run was made with `--quick`: it shows that everything works, not how fast.**\n")
-    lines += machine([row for row in rows if not row.get("failed")], isa)
+    lines += machine([row for row in rows if not row.get("failed")])
     if peers:
         lines += versions(peers, rows)
     for group, ids in GROUPS.items():

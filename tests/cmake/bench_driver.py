@@ -124,10 +124,11 @@ with tempfile.TemporaryDirectory() as folder:
 
     os.mkdir(f"{folder}/docs")
     row["id"] = "T1"
-    report.write(folder, [row], [], "", quick=True)
+    report.write(folder, [{**row, "on": "a new machine", "date": "2"}, {**row, "case": "fake of old", "on": "an old machine", "date": "1"}], [], quick=True)
     with open(f"{folder}/docs/benchmarks.md") as file:
         text = file.read()
     expect("the report has the row and names what was not compared", "| T1 | fake | 100 ns |" in text and "out of luck" in text)
+    expect("rows of another machine are marked, and it is named", "| T1 † | fake of old | 100 ns |" in text and "Rows marked † are" in text and "an old machine" in text)
 
     eager, recorded = (case.name for case in suite.CASES if case.op in ("eager_add", "recorded_add"))
     rows = [{**row, "case": eager}, {**row, "case": recorded, "ours_ns": 150, "peers": {"slow": {**slow, "ns": 600}}}]
