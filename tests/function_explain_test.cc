@@ -122,6 +122,17 @@ TEST(FunctionExplain, OneOfAThingIsOne) {
   EXPECT_TRUE(contains(f.graph().html(), "1 op, 1 step<")) << f.graph().html();
 }
 
+TEST(FunctionExplain, ManyTracesBeginWithTheirCauses) {
+  Function f{[](Tensor x) { return x + 1; }, {.name = "f", .args = {"x"}}};
+  f(ones({2}));
+  f(ones({3}));
+  EXPECT_TRUE(contains(f.explain().str(), "f: 2 traces\ntrace 0: ")) << f.explain();
+  f(ones({4}));
+  f(ones({4}));
+  EXPECT_TRUE(contains(f.explain().str(), "f: 3 traces\n  0: first call, 1 call\n  1: argument 0 `x`: f32[2] -> f32[3], 1 call\n"
+                                          "  2: argument 0 `x`: f32[2] -> f32[4], 2 calls\ntrace 0: ")) << f.explain();
+}
+
 TEST(FunctionExplain, StepsNameTheirOpsResultsAndLines) {
   Variable w{fill({3, 3}, 0.5f)};
   Function f = [&](Tensor x) {

@@ -198,7 +198,7 @@ TEST(FunctionSemantics, ASignatureIsMadeOfSpecsOfTensors) {
   add(v, 2);
   EXPECT_EQ(number(v), 3) << "the Spec is that of the Tensor; a Variable needs none";
   Function both{[](Variable& to, Tensor x) { to.assign_add(x); }, {.name = "both", .signature = {Spec{f32, {}}, Spec{f32, {}}}}};
-  EXPECT_TEXT(TraceError, both(v, 2.f), "both: the arguments hold 1 Tensors and the signature has 2 Specs; give one for each.");
+  EXPECT_TEXT(TraceError, both(v, 2.f), "both: the arguments hold 1 Tensor, `arg1`, and the signature has 2 Specs; give one Spec for each Tensor, and none for `arg0`.");
 }
 
 // SEMANTICS 118
@@ -208,8 +208,8 @@ TEST(FunctionSemantics, TooManyAndTooFewArgumentsAreRefused) {
   EXPECT_FALSE((std::is_invocable_v<Unary, Tensor, Tensor>));
   Function f{[](std::vector<Tensor> x) { return x[0]; }, {.name = "f", .signature = {Spec{f32, {}}}}};
   EXPECT_EQ(number(f({2.f})), 2);
-  EXPECT_TEXT(TraceError, f({2.f, 3.f}), "f: the arguments hold 2 Tensors and the signature has 1 Specs; give one for each.");
-  EXPECT_TEXT(TraceError, f({}), "f: the arguments hold 0 Tensors and the signature has 1 Specs; give one for each.");
+  EXPECT_TEXT(TraceError, f({2.f, 3.f}), "f: the arguments hold 2 Tensors, `arg0.0`, `arg0.1`, and the signature has 1 Spec; give one Spec for each Tensor.");
+  EXPECT_TEXT(TraceError, f({}), "f: the arguments hold 0 Tensors and the signature has 1 Spec; give one Spec for each Tensor.");
 }
 
 // SEMANTICS 123

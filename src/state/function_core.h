@@ -38,6 +38,8 @@ struct LeafNote {
   std::optional<Spec> spec{};          // of a Tensor that is defined; in a trace, sizes may be unknown
   const Variable* variable = nullptr;  // valid as long as the arguments
 
+  /// No value of its own: how many parts a container has, or that an optional has none.
+  bool is_structure() const { return text.starts_with("holds") || text.starts_with("nothing"); }
   bool same_place(const LeafNote& other) const { return argument == other.argument && path == other.path; }
   /// Whether a trace with this leaf takes a call with that one, as far as the two say.
   bool takes(const LeafNote& call) const;

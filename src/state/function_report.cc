@@ -20,7 +20,7 @@ std::size_t likeness(const std::vector<LeafNote>& trace, const std::vector<LeafN
 
 // What keeps one trace for many host values, if anything does.
 const char* remedy_for(const LeafNote& note) {
-  if (note.variable != nullptr || note.tensor || note.text.starts_with("holds") || note.text.starts_with("nothing")) return "";
+  if (note.variable != nullptr || note.tensor || note.is_structure()) return "";
   if (note.text.starts_with('"')) return " (a host value)";
   if (note.text == "true" || note.text == "false") return " (a host value; take it as Tensor and branch by cond to keep one trace)";
   return " (a host value; take it as Tensor to keep one trace)";
@@ -233,7 +233,10 @@ std::string quoted(std::string_view text) {
 }  // namespace
 
 std::string FunctionReport::str() const {
+  constexpr std::size_t kFew = 2;  // traces that can be looked over at once
   std::string text = name + ": " + counted(traced, "trace");
+  for (std::size_t i = 0; traces.size() > kFew && i < traces.size(); ++i)
+    text += format("\n  {}: {}, {}", i, traces[i].cause, counted(traces[i].calls, "call"));
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const Trace& trace = traces[i];
     text += format("\ntrace {}: {}; {}", i, trace.cause, counted(trace.ops, "op"));

@@ -1,6 +1,7 @@
 // What the arguments of a call must be: those that a signature declares, or those that a single trace was made for.
 #include <algorithm>
 
+#include "base/text.h"
 #include "core/node.h"
 #include "state/function_core.h"
 #include <weft/ops.h>
@@ -80,9 +81,15 @@ bool FunctionCore::cast_to(std::span<const Spec> declared, const char* by, std::
 
 void FunctionCore::apply_signature(std::span<const Argument> arguments, CallLeaves& leaves, Location at) const {
   if (options.signature.empty()) return;
-  if (leaves.tensors.size() != options.signature.size())
-    throw TraceError(name_, format("the arguments hold {} Tensors and the signature has {} Specs; give one for each.",
-                                   leaves.tensors.size(), options.signature.size()), at);
+  if (leaves.tensors.size() != options.signature.size()) {
+    std::vector<std::string> names[2];
+    for (const LeafNote& note : notes_of(arguments))
+      if (!note.is_structure()) names[note.spec ? 1 : 0].push_back("`" + path_of(note) + "`");
+    const auto listed_of = [](const std::vector<std::string>& of) { return v0::listed(of.size(), 5, [&](std::size_t i) { return of[i]; }); };
+    throw TraceError(name_, format("the arguments hold {}{} and the signature has {}; give one Spec for each Tensor{}.", counted(names[1].size(), "Tensor"),
+                                   names[1].empty() ? "" : ", " + listed_of(names[1]) + ",", counted(options.signature.size(), "Spec"),
+                                   names[0].empty() ? "" : ", and none for " + listed_of(names[0])), at);
+  }
   if (cast_to(options.signature, "signature says", leaves.tensors, [&] { return notes_of(arguments); }, at)) leaves = leaves_of(arguments);
   for (std::size_t i = 0; i < leaves.tensors.size(); ++i) leaves.kind.shapes[i] = options.signature[i].shape;
 }
