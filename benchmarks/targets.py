@@ -122,8 +122,8 @@ TARGETS = (
     Target("T7 single ops, of triad", SINGLE, "of_triad", least=0.9),
     Target("T7 as one Function, of triad", ("traced relu(a * x + b)",), "of_triad", least=0.9,
            cause="One pass, in which ten links take turns with eight vectors. With AVX2 the row of 64M elements reached 0.927 when no round was disturbed by the host. "
-                 "With AVX-512 it takes up to twice as long as x + z, which moves as many bytes: what holds it up has not been found. Next to try: how far ahead "
-                 "it asks for memory, vectors of 256 bits."),
+                 "With AVX-512 it takes up to twice as long as x + z, which moves as many bytes: what holds it up has not been found; it is not how far "
+                 "ahead it asks for memory."),
     Target("T8 forward, of triad", ("gelu (erf) forward, ",), "of_triad", least=0.7, cause=ARITHMETIC.format("0.35", "two thirds")),
     Target("T8 forward and backward, of triad", ("gelu (erf) forward and",), "of_triad", least=0.6,
            cause=ARITHMETIC.format("0.35 + 0.44", "three fifths")),
