@@ -240,10 +240,7 @@ Phases backward_phases(const ConvAxis& a) {
 
 template <class T>
 bool ConvGather<T>::run() const {
-  if (spreads()) {
-    spread();
-    return true;
-  }
+  if (spread()) return true;
   const Layout<T> layout(*this);
   if (layout.pads() && layout.line_size() > 4 * limit[2] * layout.line_channels + 4096) return false;
   const Size panels = layout.channelwise ? 1 : groups * layout.panels;

@@ -80,9 +80,8 @@ struct ConvGather {
   bool run() const;
 
  private:
-  /// Whether few channels are written, so that it is better done from the pixels that are read (conv_spread.cc).
-  bool spreads() const;
-  void spread() const;
+  /// If few channels are written: from the pixels that are read (conv_spread.cc). False, with nothing done, if that would not be faster.
+  bool spread() const;
 };
 
 /// dw.

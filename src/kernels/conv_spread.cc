@@ -3,7 +3,6 @@
 // A pixel that is read has one product with all filters: what it adds to the pixels around it, tap by tap. Those products fill registers. A task
 // makes them for the lines that its part of the result meets, and adds up what each pixel was given.
 #include <algorithm>
-#include <cstring>
 
 #include "base/pool.h"
 #include "kernels/conv_plan.h"
@@ -18,7 +17,7 @@ constexpr Size kFewestRead = 8;        // channels: of fewer the sums are too sh
 constexpr Size kLines = 16;            // of the result, in a task
 constexpr Size kGivenBytes = 1 << 18;  // what a task keeps of products, if that is more than one line
 
-/// What a line of the tensor that is read gives under one tap: to pixels [begin, end) of a line of the result, pixel i from at + i * step on.
+/// What a line of the tensor that is read gives under one tap: to pixels [begin, end) of a line of the result, pixel begin + i from at + i * step on.
 template <class T>
 struct Given {
   const T* at;
@@ -104,7 +103,7 @@ class Spread {
     const Phase& p = phase(2);
     for (Size t = 0; t < p.taps; ++t) {
       const Size shift = p.source(0, t), begin = std::max<Size>(0, -shift), end = std::min(g_.size[2], g_.limit[2] - shift);
-      if (begin < end) given[count++] = {products + (outer_tap * g_.window[2] + p.tap(t)) * g_.written + shift * step_, begin, end};
+      if (begin < end) given[count++] = {products + (outer_tap * g_.window[2] + p.tap(t)) * g_.written + (shift + begin) * step_, begin, end};
     }
     return count;
   }
@@ -113,7 +112,7 @@ class Spread {
     std::fill_n(sums, g_.size[2] * kQuad, T(0));
     for (const Given<T>* from = given; from < given + count; ++from)
       for (Size i = from->begin; i < from->end; ++i)
-        for (Size o = 0; o < kQuad; ++o) sums[i * kQuad + o] += from->at[i * step_ + o];  // behind the channels of a tap: numbers that nobody reads
+        for (Size o = 0; o < kQuad; ++o) sums[i * kQuad + o] += from->at[(i - from->begin) * step_ + o];  // behind the channels of a tap: numbers that nobody reads
   }
 
   const ConvGather<T>& g_;
@@ -125,24 +124,18 @@ class Spread {
 
 }  // namespace
 
-// By the registers that a pixel fills: one for each tap, or all taps side by side.
+// By the registers that a pixel fills: one for each tap, or all taps side by side, anew for each tap of the first axis.
 template <class T>
-bool ConvGather<T>::spreads() const {
+bool ConvGather<T>::spread() const {
   const Size lanes = tiles.cols / 2, taps = window[0] * window[1] * window[2];
-  if (groups > 1 || written > kQuad || read < kFewestRead || 2 * ceil_div(taps * written, lanes) > taps) return false;
+  if (groups > 1 || written > kQuad || read < kFewestRead || 2 * window[0] * ceil_div(taps * written, lanes) > taps) return false;
   for (const Phases& of_axis : phases)
     if (of_axis.size() != 1 || of_axis[0].scale != 1 || of_axis[0].taps < 1) return false;
+  Spread<T>(*this).run();
   return true;
 }
 
-template <class T>
-void ConvGather<T>::spread() const {
-  Spread<T>(*this).run();
-}
-
-template bool ConvGather<float>::spreads() const;
-template bool ConvGather<double>::spreads() const;
-template void ConvGather<float>::spread() const;
-template void ConvGather<double>::spread() const;
+template bool ConvGather<float>::spread() const;
+template bool ConvGather<double>::spread() const;
 
 }  // namespace weft::inline v0::kernels
