@@ -22,7 +22,7 @@ enum class Link : std::uint8_t {
   kDivideInto,    // x / a
   kKeep,          // stays; x becomes a
   kKeepPast,      // the same, past the caches. REQUIRES: x is aligned to 64 bytes
-  kAsk,           // stays; what lies behind x is asked for
+  kAsk,           // stays; x, and what lies behind it, is asked for
   kNegative,      // -a
   kSquare,        // a * a
   kRelu,          // a < 0 ? 0 : a
@@ -37,9 +37,19 @@ constexpr Link exchanged(Link link) {
   return link == Link::kSubtract ? Link::kSubtractFrom : link == Link::kDivide ? Link::kDivideInto : link;
 }
 
+/// Lanes that are read from memory say which of the tensors they are in, 1 to kStreams: an instruction that reads now one and now another hides
+/// from the processor where each of them goes on, which has cost more than half of the speed. Others are near.
+inline constexpr std::uint8_t kNear = 0, kStreams = 3;
+/// Lanes that a chain makes and needs before it goes on to the next ones, at most.
+inline constexpr std::size_t kChainLanes = 128;
+
 struct BoundLink {
+  enum Moves : std::int32_t { kStays = 0, kMoves = -1 };
+
   Link link;
   float* x;  // the first lane of its operand, of any if it has none
+  std::uint8_t stream = kNear;
+  Moves moves = kMoves;  // kStays: x is kChainLanes lanes of working memory, or of one number, for all lanes in turn
 };
 
 struct ChainKernels {

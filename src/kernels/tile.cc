@@ -88,10 +88,12 @@ struct Plan {
   bool streams[kMaxTileSlots] = {};       // of the outputs
   std::int8_t scratch[kMaxTileSlots] = {};  // of the slots: which piece of working memory, or -1 for lanes that lie in a tensor
   int pieces = 0;
-  bool past = false;  // the last step has the form whose stores bypass the caches
+  bool past = false;   // the last step has the form whose stores bypass the caches
+  bool flows = false;  // it is one chain from tensors into tensors: pieces hold only what that needs at a time
 
+  std::size_t piece_lanes() const { return flows ? std::min(tile, kChainLanes) : tile; }
   // With repeated elements, twice a tile: it may begin anywhere in them.
-  std::size_t piece_bytes() const { return (tile * (repeats ? 16 : 8) + 63) / 64 * 64 + kPad; }
+  std::size_t piece_bytes() const { return (piece_lanes() * (repeats ? 16 : 8) + 63) / 64 * 64 + kPad; }
 };
 
 // Calls visit with each slot that the step writes.
@@ -110,6 +112,7 @@ bool is_chain(const Plan& plan) { return plan.steps.size() == 1 && !plan.steps[0
 // Programs of many operands have shorter tiles, so that those of all operands stay in the first-level cache together. Where memory sets the
 // pace the next tile's loads must begin before this one's stores are through, which takes tiles that the processor can see the end of.
 std::size_t tile_for(const Plan& plan) {
+  if (plan.flows || (plan.pieces == 0 && plan.steps.size() == 1)) return std::min(plan.total, kStreamChunkLanes);  // no tiles: fewer, longer calls
   std::size_t operands = static_cast<std::size_t>(plan.pieces);
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) operands += plan.scratch[i] < 0;
   for (const TileOutput& out : plan.outputs) operands += plan.scratch[out.slot] < 0;
@@ -154,6 +157,10 @@ void lay_out(Plan& plan) {
     each_result(step, [&](std::uint8_t slot) {
       if (!direct[slot]) needs_piece(slot);
     });
+  const auto as_it_is = [&](std::size_t i) { return plan.layout[i] == Layout::kScalar || plan.scratch[i] < 0; };
+  plan.flows = is_chain(plan);
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) plan.flows = plan.flows && as_it_is(i);
+  for (const TileOutput& out : plan.outputs) plan.flows = plan.flows && plan.scratch[out.slot] < 0;
 }
 
 // The lanes of input i from `start` on.
@@ -193,15 +200,16 @@ void repeat(const TileInput& in, std::size_t period, std::size_t count, char* to
 void run_links(const Plan& plan, const TileStep& step, bool past, bool asks, void** lanes, std::size_t n) {
   BoundLink links[2 * kMaxTileChain + 1];  // a question before each, and the end
   std::size_t count = 0;
-  bool asked[kMaxTileSlots] = {};
+  std::uint8_t streams[kMaxTileSlots] = {}, tensors = 0;
   for (const TileLink& link : step.chain) {
-    const bool in_tensor = asks && has_operand(link.link) && link.slot < plan.inputs.size() && plan.layout[link.slot] == Layout::kDense;
-    float* const x = static_cast<float*>(lanes[has_operand(link.link) ? link.slot : step.out]);
-    if (in_tensor && !asked[link.slot]) {
-      asked[link.slot] = true;
-      links[count++] = {Link::kAsk, x};
+    const std::size_t slot = has_operand(link.link) ? link.slot : step.out;
+    float* const x = static_cast<float*>(lanes[slot]);
+    const auto moves = plan.flows && plan.scratch[slot] >= 0 ? BoundLink::kStays : BoundLink::kMoves;
+    if (slot < plan.inputs.size() && plan.layout[slot] == Layout::kDense && plan.inputs[slot].half == Half::kNo && streams[slot] == kNear) {
+      streams[slot] = static_cast<std::uint8_t>(tensors++ % kStreams + 1);
+      if (asks) links[count++] = {Link::kAsk, x, streams[slot], moves};
     }
-    links[count++] = {past && link.link == Link::kKeep && link.slot == step.out ? Link::kKeepPast : link.link, x};
+    links[count++] = {past && link.link == Link::kKeep && slot == step.out ? Link::kKeepPast : link.link, x, streams[slot], moves};
   }
   links[count++] = {Link::kEnd, static_cast<float*>(lanes[step.out])};
   chain_kernels().run(links, n);
@@ -226,7 +234,7 @@ void run_block(const Plan& plan, const LaneBlock& block, char* memory) {
     });
   // A scalar fills its lanes once.
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
-    if (plan.layout[i] == Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, 0, std::min(plan.tile, plan.total), piece(i), stored));
+    if (plan.layout[i] == Layout::kScalar) lanes[i] = const_cast<void*>(present(plan, i, 0, std::min(plan.piece_lanes(), plan.total), piece(i), stored));
     if (plan.layout[i] == Layout::kRepeated) repeat(plan.inputs[i], plan.period[i], plan.tile + plan.period[i], piece(i));
   }
   const std::size_t tiles = (block.cols + plan.tile - 1) / plan.tile;
@@ -297,7 +305,7 @@ void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> input
   Plan plan{steps, inputs, outputs, sizes, rank, total, std::min(total, kTileLanes)};
   plan.past = goes_past(plan);
   lay_out(plan);
-  plan.tile = plan.pieces == 0 && steps.size() == 1 ? kStreamChunkLanes : tile_for(plan);  // nothing to keep in cache: fewer, longer calls
+  plan.tile = tile_for(plan);
 
   const auto run = [&](std::size_t begin, std::size_t end) { run_block(plan, {begin, 1, end - begin, 0}); };
   std::size_t work = 0;

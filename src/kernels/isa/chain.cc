@@ -29,10 +29,20 @@ WEFT_INLINE void store_past(float* to, Floats v) {
 #endif
 }
 
-#define WEFT_JUMP                                    \
-  do {                                               \
-    at = link->x + k;                                \
-    goto* labels[static_cast<std::size_t>(link->link)]; \
+// Asks memory for the lines of the n lanes at x, and of what follows them. By measurement: where vectors are whole lines it is best to load them,
+// all before the first of them is needed, and to leave what follows to the processor.
+WEFT_INLINE void ask_for(const float* x, std::size_t n) {
+#if defined(WEFT_ISA_v4)
+  for (std::size_t k = 0; k < n; k += kVector) asm volatile("" : : "v"(load<float>(x + k)));
+#else
+  fetch_ahead(x, static_cast<std::int64_t>(n));
+#endif
+}
+
+#define WEFT_JUMP                                                     \
+  do {                                                                \
+    at = link->x + (k & static_cast<std::size_t>(link->moves));       \
+    goto* labels[link->stream][static_cast<std::size_t>(link->link)]; \
   } while (false)
 // Does `statement` with each vector of the accumulator, a[v], and of the operand, x; then goes to the next link.
 #define WEFT_EACH(statement)                                    \
@@ -51,10 +61,13 @@ enum class Of { kVectors, kSome, kOne };  // what an accumulator holds: whole ve
 // one lane n times; then the links begin at `again`.
 template <std::size_t vectors, Of of = Of::kVectors>
 WEFT_OWN_JUMPS std::size_t run_from(std::size_t k, const BoundLink* links, std::size_t n, [[maybe_unused]] const BoundLink* again = nullptr) {
-  static const void* const labels[] = {&&load, &&add,       &&subtract, &&subtract_from, &&multiply, &&divide, &&divide_into,
-                                       &&keep, &&keep_past, &&ask,      &&negative,      &&square,   &&relu,   &&end};
-  static_assert(sizeof(labels) / sizeof(*labels) == static_cast<std::size_t>(Link::kNone));
-  static_assert(of == Of::kVectors || vectors == 1);
+// Each stream has readers of its own.
+#define WEFT_LABELS(s)                                                                                           \
+  {&&load##s, &&add##s,    &&subtract##s, &&subtract_from##s, &&multiply##s, &&divide##s, &&divide_into##s, \
+   &&keep,    &&keep_past, &&ask##s,      &&negative,         &&square,      &&relu,      &&end}
+  static const void* const labels[][static_cast<std::size_t>(Link::kNone)] = {WEFT_LABELS(0), WEFT_LABELS(1), WEFT_LABELS(2), WEFT_LABELS(3)};
+  static_assert(sizeof(labels) / sizeof(*labels) == kStreams + 1);
+  static_assert((of == Of::kVectors || vectors == 1) && vectors * kVector <= kChainLanes);
   using Held = std::conditional_t<of == Of::kOne, float, Floats>;
   [[maybe_unused]] const auto rest = static_cast<std::int64_t>(n - k);
   const auto get = [&](const float* x) __attribute__((always_inline)) {
@@ -71,13 +84,19 @@ WEFT_OWN_JUMPS std::size_t run_from(std::size_t k, const BoundLink* links, std::
   float* at;
   const BoundLink* link = links;
   WEFT_JUMP;
-load: WEFT_EACH(a[v] = get(x));
-add: WEFT_EACH(a[v] = a[v] + get(x));
-subtract: WEFT_EACH(a[v] = a[v] - get(x));
-subtract_from: WEFT_EACH(a[v] = get(x) - a[v]);
-multiply: WEFT_EACH(a[v] = a[v] * get(x));
-divide: WEFT_EACH(a[v] = a[v] / get(x));
-divide_into: WEFT_EACH(a[v] = get(x) / a[v]);
+#define WEFT_READERS(s)                                      \
+  load##s: WEFT_EACH(a[v] = get(x));                         \
+  add##s: WEFT_EACH(a[v] = a[v] + get(x));                   \
+  subtract##s: WEFT_EACH(a[v] = a[v] - get(x));              \
+  subtract_from##s: WEFT_EACH(a[v] = get(x) - a[v]);         \
+  multiply##s: WEFT_EACH(a[v] = a[v] * get(x));              \
+  divide##s: WEFT_EACH(a[v] = a[v] / get(x));                \
+  divide_into##s: WEFT_EACH(a[v] = get(x) / a[v]);           \
+  ask##s:                                                    \
+  if constexpr (vectors > 1) ask_for(at, vectors * kVector); \
+  ++link;                                                    \
+  WEFT_JUMP;
+  WEFT_READERS(0) WEFT_READERS(1) WEFT_READERS(2) WEFT_READERS(3)
 negative: WEFT_EACH(a[v] = -a[v]);
 square: WEFT_EACH(a[v] = a[v] * a[v]);
 relu: WEFT_EACH(a[v] = a[v] < Held{} ? Held{} : a[v]);
@@ -85,10 +104,6 @@ keep: WEFT_EACH(put(x, a[v]));
 keep_past:  // only whole lines are worth it
   if constexpr (vectors == 1) WEFT_EACH(put(x, a[v]));
   else WEFT_EACH(store_past(x, a[v]));
-ask:
-  if constexpr (vectors > 1) fetch_ahead(at, vectors * kVector);
-  ++link;
-  WEFT_JUMP;
 end:
   if constexpr (of == Of::kOne) {
     if (--n == 0) return k;
