@@ -237,9 +237,13 @@ constexpr Size kVectorTask = 1 << 16;  // products of a vector and a matrix: ele
 // Few rows by a large matrix. Rows of b are read whole, a few at a time, which memory likes best: tasks are blocks of rows, and have sums of their own.
 template <class T>
 void rows_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, const T* x, Size x_row, Size x_step, Matrix<const T> b, T* y, Size y_row) {
-  const Size most_cols = 4096 / m;  // whose sums stay in the first-level cache
-  const Shares lines{n, 64, parts_of(n, most_cols)};
-  const Shares depths{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))};
+  // Up to `together` rows the sums of a line stay in the first-level cache. More have enough to do for each row of b to need few tasks, since
+  // whatever adds up by itself has to be added to the rest.
+  constexpr Size kTask = 1 << 20, kLeastDepth = 256;
+  const bool together = m <= tiles.together;
+  const Shares depths = together ? Shares{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))}
+                                 : Shares{k, 64, std::min(std::clamp<Size>(n * k / kTask, 2, 16), parts_of(k, kLeastDepth))};
+  const Shares lines{n, 64, std::max<Size>(parts_of(n, together ? 4096 / m : 4096), depths.count == 1 ? 2 : 1)};
   const ScratchOf<T> sums((depths.count - 1) * m * n);
   run(n * k < 4 * kVectorTask, depths.count * lines.count, [&](Size task) {
     const Size d = task / lines.count, p = depths.start(d), j = lines.start(task % lines.count);
@@ -311,7 +315,7 @@ bool general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<cons
     vector_product(tiles, m, k, b.data, b.row, transposed(a), c.data, c.row);
     return false;
   }
-  if (m <= tiles.together && b.col == 1 && n * k >= kStreamed) {
+  if (m <= tiles.few && b.col == 1 && n * k >= kStreamed && (m <= tiles.together || a.col == 1 || a.row == 1)) {
     rows_product(tiles, m, n, k, a.data, a.row, a.col, b, c.data, c.row);
     return false;
   }

@@ -1,13 +1,10 @@
 // Packing, and products of blocks of matrices on register tiles.
 #include "kernels/gemm_tiles.h"
-#include "kernels/isa/microtile.h"
+#include "kernels/isa/few_rows.h"
+#include "kernels/isa/tile_fns.h"
 
 namespace weft::inline v0::kernels::WEFT_ISA {
 namespace {
-
-using Size = std::int64_t;
-
-WEFT_INLINE Size least(Size a, Size b) { return a < b ? a : b; }
 
 // --- 16-bit floats ---
 
@@ -142,14 +139,6 @@ WEFT_INLINE void pack_lines(const S* from, Size line, Size along, int width, int
     for (int w = 0; w < width; ++w) to[p * step + w] = widen(from[w * line + p * along]);
 }
 
-// Rows of a fall into strips of nearly equal height.
-struct Strips {
-  Size count, height, higher;  // the first `higher` have one row more
-  WEFT_INLINE explicit Strips(Size m) : count((m + kTileRows - 1) / kTileRows), height(m / count), higher(m % count) {}
-  WEFT_INLINE Size start(Size s) const { return s * height + least(s, higher); }
-  WEFT_INLINE Size rows(Size s) const { return height + (s < higher ? 1 : 0); }
-};
-
 template <class T, class S>
 void pack_left_from(const S* from, Size line, Size along, Size count, Size k, T* to) {
   constexpr int W = kTileRows;
@@ -200,23 +189,6 @@ void pack_right(Stored stored, const void* from, Size line, Size along, Size cou
 
 // --- blocks ---
 
-// a_step: from row to row (ByRows), otherwise from p to p.
-template <class T>
-using TileFn = void (*)(Size k, const T* a, Size a_step, const T* b, Size b_step, T* c, Size c_row, int cols, bool add);
-
-template <int R, int V, bool Whole, bool ByRows, class T>
-void tile_of(Size k, const T* a, Size a_step, const T* b, Size b_step, T* c, Size c_row, int cols, bool add) {
-  Finish<T> finish;
-  finish.add = add;
-  if constexpr (ByRows) {
-    const T* rows[R];
-    WEFT_UNROLL for (int i = 0; i < R; ++i) rows[i] = a + i * a_step;
-    tile<R, V, Whole, T>(1, k, Rows<T, R>{rows, R, {}}, Strip<T>{b, b_step}, c, c_row, cols, finish);
-  } else {
-    tile<R, V, Whole, T>(1, k, Strip<T>{a, a_step}, Strip<T>{b, b_step}, c, c_row, cols, finish);
-  }
-}
-
 // The same for a whole panel as it lies, which goes to `panel`.
 template <class T>
 using CopyFn = void (*)(Size k, const T* a, Size a_step, const T* b, Size b_step, T* panel, T* c, Size c_row, bool add);
@@ -255,31 +227,6 @@ constexpr CopyFns<T> copy_fns() {
 template <class T>
 constexpr CopyFns<T> kCopyingTiles = copy_fns<T>();
 
-// One tile function for each height.
-template <class T>
-struct TileFns {
-  TileFn<T> at[kTileRows];
-};
-
-template <int V, bool Whole, bool ByRows, class T, int R = kTileRows>
-constexpr void fill(TileFns<T>& fns) {
-  fns.at[R - 1] = tile_of<R, V, Whole, ByRows, T>;
-  if constexpr (R > 1) fill<V, Whole, ByRows, T, R - 1>(fns);
-}
-
-template <int V, bool Whole, bool ByRows, class T>
-constexpr TileFns<T> tile_fns() {
-  TileFns<T> fns{};
-  fill<V, Whole, ByRows, T>(fns);
-  return fns;
-}
-
-// [by rows][narrow, broken off, whole]
-template <class T>
-constexpr TileFns<T> kTiles[2][3] = {
-    {tile_fns<1, false, false, T>(), tile_fns<2, false, false, T>(), tile_fns<2, true, false, T>()},
-    {tile_fns<1, false, true, T>(), tile_fns<2, false, true, T>(), tile_fns<2, true, true, T>()}};
-
 template <class T>
 void multiply(Size m, Size n, Size k, LeftBlock<T> a, RightBlock<T> b, T* c, Size c_row, bool add) {
   constexpr Size W = kTileCols<T>;
@@ -305,93 +252,9 @@ void multiply(Size m, Size n, Size k, LeftBlock<T> a, RightBlock<T> b, T* c, Siz
   }
 }
 
-// --- vectors ---
-
-// Rows of b that are read side by side, and rows of y that take what is read together: their factors stay in registers.
-constexpr int kSide = 4, kTogether = kVectorBytes == 64 ? 4 : 2;
-
-// y += x * b, or y = x * b, for R rows of y and `side` rows of b.
-template <int R, bool AllSides, class T>
-WEFT_INLINE void add_rows(Size n, int side, const T* x, Size x_row, Size x_step, const T* b, Size b_row, T* y, Size y_row, bool add) {
-  constexpr int L = kLanes<T>, V = R == 1 ? 2 : 1;
-  Vector<T> factors[R][kSide];
-  for (int d = 0; d < side; ++d)
-    WEFT_UNROLL for (int i = 0; i < R; ++i) factors[i][d] = spread(x[i * x_row + d * x_step]);
-  Size j = 0;
-  if constexpr (AllSides) {
-    for (; j + V * L <= n; j += V * L) {
-      Vector<T> sums[R][V] = {};
-      if (add)
-        WEFT_UNROLL for (int i = 0; i < R; ++i)
-          WEFT_UNROLL for (int v = 0; v < V; ++v) sums[i][v] = load(y + i * y_row + j + v * L);
-      WEFT_UNROLL for (int d = 0; d < kSide; ++d)
-        WEFT_UNROLL for (int v = 0; v < V; ++v) {
-          const Vector<T> right = load(b + d * b_row + j + v * L);
-          WEFT_UNROLL for (int i = 0; i < R; ++i) sums[i][v] = multiply_add(factors[i][d], right, sums[i][v]);
-        }
-      WEFT_UNROLL for (int i = 0; i < R; ++i)
-        WEFT_UNROLL for (int v = 0; v < V; ++v) store(y + i * y_row + j + v * L, sums[i][v]);
-    }
-  }
-  for (; j < n; j += L) {
-    const First<T> first{static_cast<int>(least(L, n - j))};
-    WEFT_UNROLL for (int i = 0; i < R; ++i) {
-      Vector<T> sum = add ? load(y + i * y_row + j, first) : Vector<T>{};
-      for (int d = 0; d < side; ++d) sum = multiply_add(factors[i][d], load(b + d * b_row + j, first), sum);
-      store(y + i * y_row + j, sum, first);
-    }
-  }
-}
-
 template <class T>
-void rows_by_matrix(Size m, Size n, Size k, const T* x, Size x_row, Size x_step, const T* b, Size b_row, T* y, Size y_row) {
-  with_count<kTogether>(static_cast<int>(m), [&](auto rows) __attribute__((always_inline)) {
-    constexpr int R = decltype(rows)::value;
-    Size p = 0;
-    for (; p + kSide <= k; p += kSide) add_rows<R, true>(n, kSide, x + p * x_step, x_row, x_step, b + p * b_row, b_row, y, y_row, p > 0);
-    if (p < k) add_rows<R, false>(n, static_cast<int>(k - p), x + p * x_step, x_row, x_step, b + p * b_row, b_row, y, y_row, p > 0);
-  });
-}
-
-template <class T>
-WEFT_INLINE T sum_of(Vector<T> v) {
-  T lanes[kLanes<T>];
-  store(lanes, v);
-  WEFT_UNROLL for (int half = kLanes<T> / 2; half > 0; half /= 2)
-    WEFT_UNROLL for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
-}
-
-template <int R, class T>
-WEFT_INLINE void dots(Size k, const T* a, Size a_row, const T* x, T* y, Size y_step) {
-  constexpr int L = kLanes<T>, kChains = 2;
-  Vector<T> sums[R][kChains];
-  WEFT_UNROLL for (int i = 0; i < R; ++i)
-    WEFT_UNROLL for (int u = 0; u < kChains; ++u) sums[i][u] = Vector<T>{};
-  Size p = 0;
-  for (; p + kChains * L <= k; p += kChains * L)
-    WEFT_UNROLL for (int u = 0; u < kChains; ++u) {
-      const Vector<T> right = load(x + p + u * L);
-      WEFT_UNROLL for (int i = 0; i < R; ++i) sums[i][u] = multiply_add(load(a + i * a_row + p + u * L), right, sums[i][u]);
-    }
-  for (; p < k; p += L) {
-    const First<T> first{static_cast<int>(least(L, k - p))};
-    const Vector<T> right = load(x + p, first);
-    WEFT_UNROLL for (int i = 0; i < R; ++i) sums[i][0] = multiply_add(load(a + i * a_row + p, first), right, sums[i][0]);
-  }
-  WEFT_UNROLL for (int i = 0; i < R; ++i) y[i * y_step] = sum_of<T>(sums[i][0] + sums[i][1]);
-}
-
-template <class T>
-void matrix_by_column(Size m, Size k, const T* a, Size a_row, const T* x, T* y, Size y_step) {
-  Size i = 0;
-  for (; i + 4 <= m; i += 4) dots<4, T>(k, a + i * a_row, a_row, x, y + i * y_step, y_step);
-  for (; i < m; ++i) dots<1, T>(k, a + i * a_row, a_row, x, y + i * y_step, y_step);
-}
-
-template <class T>
-constexpr GemmTiles<T> kTable = {kTileRows,     kTileCols<T>,  kTogether,         multiply<T>,
-                                 pack_left<T>,  pack_right<T>, rows_by_matrix<T>, matrix_by_column<T>};
+constexpr GemmTiles<T> kTable = {kTileRows,    kTileCols<T>,  kTogether,         kMostFew,      multiply<T>,
+                                 pack_left<T>, pack_right<T>, rows_by_matrix<T>, matrix_by_column<T>};
 
 }  // namespace
 
