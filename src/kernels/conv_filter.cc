@@ -3,7 +3,9 @@
 // The pixels of the result fall into splits, and the filters into blocks; both depend on the shape alone. A task adds up one block over one
 // split, in steps of pixels that stay in the first cache once x and dy are packed. The sums of the splits are added in their order.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/pool.h"
 #include "kernels/conv_plan.h"
@@ -17,6 +19,7 @@ constexpr Size kStepPixels = 256;   // in one sum on a register tile
 constexpr Size kTasks = 16;         // wanted
 constexpr Size kSplitPixels = 512;  // a split has more, if there are so many
 constexpr Size kChannels = 32;      // with filters of their own, at a time
+constexpr Size kReadRarely = 48;    // channels of x that are multiplied with the same dy
 constexpr Size kReduceElements = 1 << 14;
 
 template <class T>
@@ -32,6 +35,8 @@ struct Layout {
   // Each channel has its own filters: dy is read where it is, and so is x, unless there are several filters and it must be repeated.
   bool channelwise = s.groups > 1 && depth == 1;
   Size repeat = channelwise ? width : 1;
+  // dy falls into whole panels as it lies, and is not packed either, unless their lines lie apart and are read often.
+  bool in_panels = !channelwise && width % tiles.cols == 0 && (s.out_channels == tiles.cols || depth <= kReadRarely);
   // Fewer where a pixel has more of x, so that this stays in the second cache.
   Size step_pixels = channelwise ? kStepPixels / 4 : s.axis[1].stride * s.axis[2].stride > 1 ? kStepPixels / 2 : kStepPixels;
   Size blocks2 = ceil_div(s.axis[2].out, step_pixels), block2 = ceil_div(s.axis[2].out, blocks2);  // pixels of the last axis
@@ -76,7 +81,8 @@ class Task {
         in_(std::min(layout.in_block, layout.depth - in_first_)), out_(std::min(layout.out_block, layout.width - out_first_)),
         x_room_(layout.most_lines() * layout.line_pixels()), dy_room_(layout.step_rows * layout.block2 + 1),
         x_size_(!layout.channelwise ? x_room_ * in_ : layout.repeat > 1 ? x_room_ * s_.out_channels : 0),
-        panels_(layout.channelwise ? 0 : ceil_div(out_, layout.tiles.cols)), dy_size_(panels_ * dy_room_ * layout.tiles.cols),
+        panels_(layout.channelwise ? 0 : ceil_div(out_, layout.tiles.cols)),
+        dy_size_(layout.in_panels ? 0 : panels_ * dy_room_ * layout.tiles.cols),
         lists_(layout.outer_taps * layout.step_rows),
         scratch_(Scratch::size<T>(x_size_) + Scratch::size<T>(dy_size_) + 2 * Scratch::size<Size>(lists_) +
                  Scratch::size<Size>(layout.outer_taps) + Scratch::size<Size>(s_.axis[0].window * s_.axis[1].in)),
@@ -111,17 +117,17 @@ class Task {
     bool finite = true;
     Size s1_begin = 0, s1_end = 0;
     for (Size line = begin; line < end; ++line) {
-      const Size r1 = line % a1.out, r0 = line / a1.out % a0.out, n = line / a1.out / a0.out, place = (line - begin) * pixels;
+      const Size r1 = line % a1.out, r0 = line / a1.out % a0.out, n = line / a1.out / a0.out;
+      const Size dy_pixel = line * a2.out + i_begin, place = l_.in_panels || l_.channelwise ? dy_pixel : (line - begin) * pixels;
       if (r1 == 0 || line == begin) {  // another image, or another part of it
         const Size last = std::min(a1.out - 1, r1 + end - 1 - line);
         s1_begin = std::clamp<Size>(r1 * a1.stride - a1.before, 0, a1.in);
         s1_end = std::clamp<Size>(last * a1.stride - a1.before + (a1.window - 1) * a1.dilation + 1, s1_begin, a1.in);
         std::fill_n(lines_, a0.window * (s1_end - s1_begin), Size(-1));
       }
-      if (!l_.channelwise) {
-        const T* dy = l_.dy + (line * a2.out + i_begin) * s_.out_channels + group_ * l_.width + out_first_;
-        finite &= l_.tiles.pack_panels(dy, s_.out_channels, 1, pixels, out_, packed_dy_, place, dy_room_);
-      }
+      const T* dy = l_.dy + dy_pixel * s_.out_channels + group_ * l_.width + out_first_;
+      if (l_.in_panels) finite = finite && (!l_.merged || is_finite_outside(dy, pixels));
+      else if (!l_.channelwise) finite &= l_.tiles.pack_panels(dy, s_.out_channels, 1, pixels, out_, packed_dy_, place, dy_room_);
       for (Size k0 = 0; k0 < a0.window; ++k0) {
         const Size s0 = r0 * a0.stride - a0.before + k0 * a0.dilation;
         if (s0 < 0 || s0 >= a0.in) continue;
@@ -131,7 +137,7 @@ class Task {
           Size& x_line = lines_[k0 * (s1_end - s1_begin) + s1 - s1_begin];
           if (x_line < 0) x_line = add_line(((n * a0.in + s0) * a1.in + s1) * a2.in);
           const Size tap = k0 * a1.window + k1, to = tap * l_.step_rows + found_[tap]++;
-          x_place_[to] = x_line, dy_place_[to] = l_.channelwise ? line * a2.out + i_begin : place;
+          x_place_[to] = x_line, dy_place_[to] = place;
         }
       }
     }
@@ -171,12 +177,24 @@ class Task {
     return {begin, first >= a.in ? 0 : std::min(pixels, (a.in - 1 - first) / a.stride + 1), first + begin * a.stride - from_};
   }
 
+  // Whether those of the pixels are finite for which some tap reads zeros around x: they may be multiplied by these.
+  bool is_finite_outside(const T* dy, Size pixels) const {
+    const Size begin = std::min(inside(0, pixels).begin, pixels), end = std::max(begin, inside(s_.axis[2].window - 1, pixels).end);
+    const auto are_finite = [&](Size from, Size to) {
+      bool others = false;
+      for (Size i = from; i < to; ++i)
+        for (Size c = 0; c < out_; ++c) others |= !(std::abs(dy[i * s_.out_channels + c]) <= std::numeric_limits<T>::max());
+      return !others;
+    };
+    return are_finite(0, begin) && are_finite(end, pixels);
+  }
+
   void multiply(Size tap, Size panel, Size pixels, bool together) const {
     const Size cols = l_.tiles.cols, window = s_.axis[2].window;
-    const T* dy = packed_dy_ + panel * dy_room_ * cols;
+    const T* dy = l_.in_panels ? l_.dy + group_ * l_.width + out_first_ + panel * cols : packed_dy_ + panel * dy_room_ * cols;
     ConvProduct<T> product = rows_of(tap);
     product.x = packed_x_, product.x_unit = l_.merged ? in_ : 0, product.x_room = x_room_;
-    product.out_channels = static_cast<int>(std::min(cols, out_ - panel * cols));
+    product.out_channels = static_cast<int>(std::min(cols, out_ - panel * cols)), product.dy_unit = l_.in_panels ? s_.out_channels : cols;
     if (together) {
       product.pixels = pixels, product.dy = dy, product.dw = at(tap * window, 0) + panel * cols, product.in_channels = in_ * window;
       return l_.tiles.multiply(product);
@@ -185,7 +203,7 @@ class Task {
     for (Size k = 0; k < window; ++k) {
       const Range range = inside(k, pixels);
       if (range.begin >= range.end) continue;
-      product.pixels = range.end - range.begin, product.x_first = range.first, product.dy = dy + range.begin * cols;
+      product.pixels = range.end - range.begin, product.x_first = range.first, product.dy = dy + range.begin * product.dy_unit;
       product.dw = at(tap * window + k, 0) + panel * cols;
       l_.tiles.multiply(product);
     }

@@ -21,6 +21,7 @@ constexpr double kTaskProducts = 1 << 20;  // a task has more, if there are so m
 constexpr Size kTaskPixels = 64;           // and it uses a panel of filters for so many pixels
 constexpr Size kTasks = 16;                // below so many the channels are divided, too
 constexpr Size kMostRows = 256;            // in a unit, and units in a task: they take memory
+constexpr Size kFewLines = 4, kManyLines = 16;  // in a unit, at least; and if there are enough of them
 constexpr Size kPackElements = 1 << 15;    // for one thread
 constexpr Size kUnblockedRows = 1024;      // of a panel that is read as a whole
 
@@ -62,8 +63,10 @@ struct Layout {
     reach = high - low + 1;
     blocks2 = ceil_div(last[0].count, kBlockPixels);
     block2 = ceil_div(last[0].count, blocks2);
+    // Neighbouring lines read the same ones, which are copied but once for a unit.
+    const Size least = g.batch * g.size[0] * g.size[1] >= kTasks * kManyLines ? kManyLines : kFewLines;
     const double row = static_cast<double>(g.size[2] * g.written) * static_cast<double>(taps * depth) / static_cast<double>(blocks2);
-    blocks1 = ceil_div(g.size[1], std::clamp<Size>(static_cast<Size>(kTaskProducts / row), 4, kMostRows));
+    blocks1 = ceil_div(g.size[1], std::clamp<Size>(static_cast<Size>(kTaskProducts / row), least, kMostRows));
     block1 = ceil_div(g.size[1], blocks1);
   }
 

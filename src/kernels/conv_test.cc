@@ -199,6 +199,9 @@ TEST(ConvKernels, AgreeWithTheReferenceOnChosenShapes) {
       {2, 3, 8, 1, {one, axis(30, 7, 2, 1, 2, 3), axis(31, 7, 2, 1, 3, 3)}},       // the first layer of many networks
       {4, 32, 32, 1, {one, same(32, 3), same(32, 3)}},
       {3, 64, 48, 1, {one, same(16, 3), same(16, 3)}},
+      {2, 24, 64, 1, {one, same(15, 3), same(16, 3)}},                             // channels that are written fill panels, of which there are several
+      {3, 10, 64, 2, {one, axis(9, 3, 2, 1, 1, 1), axis(20, 4, 3, 1, 2, 2)}},      // in each of two groups
+      {17, 5, 32, 1, {one, same(17, 3), same(18, 5)}},                             // many lines
       {9, 40, 24, 1, {one, same(2, 3), same(2, 3)}},                               // more padding than pixels
       {2, 20, 300, 1, {one, same(4, 1), same(5, 1)}},                              // one tap
       {3, 17, 9, 1, {one, axis(9, 1, 2), axis(8, 1, 3)}},                          // one tap, strided
@@ -236,6 +239,7 @@ TEST(ConvKernels, GiveTheSameBitsForAnyNumberOfThreads) {
   const std::vector<ConvShape> shapes = {
       {24, 16, 40, 1, {one, same(12, 3), same(13, 3)}}, {16, 3, 32, 1, {one, same(20, 3), same(20, 3)}},
       {6, 24, 24, 24, {one, same(20, 3), same(33, 3)}},  {2, 130, 200, 1, {one, same(7, 3), same(7, 3)}},
+      {20, 20, 64, 1, {one, same(16, 3), same(16, 3)}},
       {5, 12, 18, 3, {one, axis(17, 3, 2, 1, 1, 1), axis(30, 3, 2, 1, 1, 1)}}, {2, 17, 4, 1, {one, same(40, 5), same(33, 5)}},
   };
   for (const ConvShape& s : shapes)

@@ -37,8 +37,8 @@ struct ConvProduct {
   std::int64_t x_first;  // pixels from there to the first
   std::int64_t x_unit;   // from pixel to pixel; 0 if x is packed in strips, each with room for x_room pixels
   std::int64_t x_room;
-  const T* dy;  // a panel
-  std::int64_t dy_unit;  // from pixel to pixel, where dy is no panel
+  const T* dy;
+  std::int64_t dy_unit;  // from pixel to pixel; but for multiply_channels whole vectors of each are read, as many as out_channels fall into
   T* dw;
   std::int64_t dw_step;  // from c to c
   std::int64_t in_channels;

@@ -1,21 +1,9 @@
 // Convolutions on register tiles.
 #include "kernels/conv_tiles.h"
-#include "kernels/isa/microtile.h"
+#include "kernels/isa/tile_fns.h"
 
 namespace weft::inline v0::kernels::WEFT_ISA {
 namespace {
-
-using Size = std::int64_t;
-
-WEFT_INLINE Size least(Size a, Size b) { return a < b ? a : b; }
-
-// Strips of nearly the same height: a low one would leave the multipliers waiting.
-struct Strips {
-  Size count, height, higher;  // the first `higher` have one row more
-  WEFT_INLINE explicit Strips(Size size, Size most = kTileRows)
-      : count((size + most - 1) / most), height(size / count), higher(size % count) {}
-  WEFT_INLINE int rows(Size strip) const { return static_cast<int>(height + (strip < higher ? 1 : 0)); }
-};
 
 // --- gathering: y and dx ---
 
@@ -97,12 +85,13 @@ struct Channels {
   const T* at;
   WEFT_INLINE void start(Size row, Size) { at = base + place[row] * unit; }
   WEFT_INLINE T value(Size p, int i) const { return at[p * step + i]; }
+  WEFT_INLINE const T* row(Size p) const { return at + p * step; }
 };
 
 template <class T>
 void multiply(const ConvProduct<T>& product) {
   const Strips strips(product.in_channels);
-  const Panel<T> b{product.dy, product.dy_place, nullptr};
+  const Channels<T> b{product.dy, product.dy_place, product.dy_unit, product.dy_unit, nullptr};
   Finish<T> finish;
   finish.add = true;
   for (Size s = 0, i = 0; s < strips.count; i += strips.rows(s++)) {

@@ -144,7 +144,7 @@ void pack_left_from(const S* from, Size line, Size along, Size count, Size k, T*
   constexpr int W = kTileRows;
   const Strips strips(count);
   for (Size s = 0; s < strips.count; ++s) {
-    const int rows = static_cast<int>(strips.rows(s));
+    const int rows = strips.rows(s);
     if (rows == W && line == 1 && s + 4 <= strips.count && strips.rows(s + 3) == W) {
       pack_columns<W, 4>(from, along, k, to, W * k);
       s += 3, from += 4 * W, to += 4 * W * k;

@@ -12,12 +12,12 @@ using Size = std::int64_t;
 
 WEFT_INLINE Size least(Size a, Size b) { return a < b ? a : b; }
 
-// Rows of a fall into strips of nearly equal height.
+// Rows in strips of nearly equal height: a low one would leave the multipliers waiting.
 struct Strips {
   Size count, height, higher;  // the first `higher` have one row more
   WEFT_INLINE explicit Strips(Size m, Size most = kTileRows) : count((m + most - 1) / most), height(m / count), higher(m % count) {}
   WEFT_INLINE Size start(Size s) const { return s * height + least(s, higher); }
-  WEFT_INLINE Size rows(Size s) const { return height + (s < higher ? 1 : 0); }
+  WEFT_INLINE int rows(Size s) const { return static_cast<int>(height + (s < higher ? 1 : 0)); }
 };
 
 // Lower and wider ones, for a matrix b too large for the caches: while a tile is computed memory brings what lies behind it in its rows, for the next.
