@@ -45,12 +45,6 @@ constexpr Size kStreamed = 1 << 18, kOneStripDepth = 128, kTwoStripsDepth = 32;
 // Elements of a factor that are packed at a time.
 constexpr Size kPacked = 4 << 20;
 
-// Along k a product falls into equal blocks of at most this many: a panel of b takes three quarters of the first-level cache.
-template <class T>
-Size most_depth(const GemmTiles<T>& tiles) {
-  return std::min<Size>(384, (Size{32} << 10) / (tiles.cols * static_cast<Size>(sizeof(T))));
-}
-
 // `total` lines in `count` pieces of nearly equal size, each but the last a multiple of `unit`.
 struct Shares {
   Size total, unit, count;
@@ -135,7 +129,7 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   // Few rows of a cannot hide what a large b costs: it is read in long runs of few rows, which memory likes best.
   const bool streams = std::same_as<T, S> && m <= 2 * tiles.rows && b.col == 1 && n * k >= kStreamed;
   const Size depth_of_stream = m <= tiles.rows ? kOneStripDepth : kTwoStripsDepth;
-  const Shares depths{k, 1, parts_of(k, streams ? depth_of_stream : most_depth(tiles))};
+  const Shares depths{k, 1, parts_of(k, streams ? depth_of_stream : tiles.depth)};
   Shares rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
   if (!serial) split(rows, cols, m * n * k);
   Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
@@ -191,9 +185,48 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   });
 }
 
+// A large b would come from far away for each piece of rows. Here groups of its columns are tasks: a group, packed, stays in the second-level cache of
+// a thread while all rows pass by, packed as well, strip by strip, for which the tiles ask ahead.
+constexpr Size kGroupDepth = 1024;
+template <class T, class S>
+void grouped_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
+  constexpr Stored stored = stored_as<T, S>();
+  const Shares depths{k, 1, parts_of(k, kGroupDepth)};
+  const Size deepest = depths.size(depths.count - 1);
+  const Shares cols{n, tiles.cols, round_up(parts_of(n, tiles.group / deepest), 2)}, strips{m, tiles.rows, parts_of(m, tiles.rows)};
+  const ScratchOf<T> left(m * deepest);
+  for (Size d = 0; d < depths.count; ++d) {
+    const Size p = depths.start(d), depth = depths.size(d);
+    parallel_for(strips.count, [&](Size s) {
+      const Size i = strips.start(s);
+      tiles.pack_left(stored, a.data + i * a.row + p * a.col, a.row, a.col, strips.size(s), depth, left.get() + i * depth);
+    });
+    parallel_for(cols.count, [&](Size q) {
+      const Size j = cols.start(q), width = cols.size(q);
+      const ScratchOf<T> right(round_up(width, tiles.cols) * depth);
+      tiles.pack_right(stored, b.data + p * b.row + j * b.col, b.col, b.row, width, depth, right.get());
+      const RightBlock<T> panels{right.get(), tiles.cols, tiles.cols * depth, true};
+      for (Size s = 0; s < strips.count; ++s) {
+        const Size i = strips.start(s);
+        tiles.multiply(strips.size(s), width, depth, {LeftBlock<T>::kPacked, left.get() + i * depth, 0}, panels, c + i * c_row + j, c_row, d > 0);
+      }
+      if (done != nullptr && d + 1 == depths.count) (*done)({c + j, m, width, c_row});
+    });
+  }
+}
+
 // A product whose packed factors may not be needed all at once.
 template <class T, class S>
 void blocked_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
+  constexpr Size kRows = 512, kColumns = 512, kFar = 2 << 20;
+  if (m >= kRows && n >= kColumns && n * k >= kFar) {
+    const Shares parts{m, tiles.rows, parts_of(m, kPacked / kGroupDepth)};
+    for (Size i = 0; i < parts.count; ++i) {
+      const Size first = parts.start(i);
+      grouped_product<T, S>(tiles, parts.size(i), n, k, {a.data + first * a.row, a.row, a.col}, b, c + first * c_row, c_row, done);
+    }
+    return;
+  }
   const Size most = std::max<Size>(256, kPacked / k), most_rows = round_up(most, tiles.rows), most_cols = round_up(most, tiles.cols);
   for (Size i = 0; i < m; i += most_rows)
     for (Size j = 0; j < n; j += most_cols)
@@ -283,7 +316,7 @@ template <class T>
 // was told of all parts.
 template <class T>
 bool float_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const BlockDone* done) {
-  if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && b.col == 1 && c.col == 1 && (a.col == 1 || a.row == 1)) {
+  if (m * n * k <= kSmall && k <= tiles.depth && m > 1 && n > 1 && b.col == 1 && c.col == 1 && (a.col == 1 || a.row == 1)) {
     tiles.multiply(m, n, k, as_it_lies(a), {b.data, b.row, tiles.cols, false}, c.data, c.row, false);
     return false;
   }
@@ -301,7 +334,7 @@ bool general_gemm(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<cons
     scatter(m, n, dense.get(), c);
     return false;
   }
-  if (m * n * k <= kSmall && k <= most_depth(tiles) && m > 1 && n > 1 && (a.col == 1 || a.row == 1)) {
+  if (m * n * k <= kSmall && k <= tiles.depth && m > 1 && n > 1 && (a.col == 1 || a.row == 1)) {
     const ScratchOf<T> packed(round_up(n, tiles.cols) * k);
     tiles.pack_right(Stored::kAsComputed, b.data, b.col, b.row, n, k, packed.get());
     tiles.multiply(m, n, k, as_it_lies(a), {packed.get(), tiles.cols, tiles.cols * k, true}, c.data, c.row, false);

@@ -252,9 +252,19 @@ void multiply(Size m, Size n, Size k, LeftBlock<T> a, RightBlock<T> b, T* c, Siz
   }
 }
 
+constexpr Size kMostDepth = kVectorBytes == 64 ? 512 : 384, kGroupBytes = kVectorBytes == 64 ? 512 << 10 : 256 << 10;
 template <class T>
-constexpr GemmTiles<T> kTable = {kTileRows,    kTileCols<T>,  kTogether,         kMostFew,      multiply<T>,
-                                 pack_left<T>, pack_right<T>, rows_by_matrix<T>, matrix_by_column<T>};
+constexpr GemmTiles<T> kTable = {.rows = kTileRows,
+                                 .cols = kTileCols<T>,
+                                 .depth = kMostDepth,
+                                 .group = kGroupBytes / static_cast<Size>(sizeof(T)),
+                                 .together = kTogether,
+                                 .few = kMostFew,
+                                 .multiply = multiply<T>,
+                                 .pack_left = pack_left<T>,
+                                 .pack_right = pack_right<T>,
+                                 .rows_by_matrix = rows_by_matrix<T>,
+                                 .matrix_by_column = matrix_by_column<T>};
 
 }  // namespace
 

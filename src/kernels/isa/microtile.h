@@ -180,6 +180,8 @@ struct Strip {
   }
   WEFT_INLINE T value(std::int64_t p, int i) const { return base[p * step + i]; }
   WEFT_INLINE const T* row(std::int64_t p) const { return base + p * step; }
+  static constexpr int kAhead = 64;
+  WEFT_INLINE void ask_ahead(std::int64_t p) const { __builtin_prefetch(base + (p + kAhead) * step); }
 };
 
 template <class T>
@@ -270,6 +272,7 @@ WEFT_INLINE void tile(std::int64_t taps, std::int64_t k, A a, B b, T* c, std::in
     b.start(tap, k);
     _Pragma("GCC unroll 4") for (std::int64_t p = 0; p < k; ++p) {
       const T* from = b.row(p);
+      if constexpr (requires { a.ask_ahead(p); }) a.ask_ahead(p);  // by measurement: of b, which is nearer, no processor wants to be told
       Vector<T> right[V];
       WEFT_UNROLL for (int v = 0; v < V; ++v)
         right[v] = Whole || v < V - 1 ? load(from + v * kLanes<T>) : load(from + v * kLanes<T>, last);

@@ -45,6 +45,9 @@ void tile_of(Size k, const T* a, Size a_step, const T* b, Size b_step, T* c, Siz
   using Right = std::conditional_t<V == kWideVectors, Ahead<T>, Strip<T>>;
   Finish<T> finish;
   finish.add = add;
+  if (add)  // the lines that are added to
+    WEFT_UNROLL for (int i = 0; i < R; ++i)
+      WEFT_UNROLL for (int at = 0; at < V * kLanes<T>; at += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(c + i * c_row + at, 1);
   if constexpr (ByRows) {
     const T* rows[R];
     WEFT_UNROLL for (int i = 0; i < R; ++i) rows[i] = a + i * a_step;
