@@ -1,7 +1,7 @@
 // The transpose of a convolution with respect to its filters, as products over pixels on register tiles.
 //
 // The pixels of the result fall into splits, and the filters into blocks; both depend on the shape alone. A task adds up one block over one
-// split, in steps of pixels that stay in the first cache once x and dy are packed. The sums of the splits are added in their order.
+// split, in steps of pixels that stay in the first cache, of x once it is packed and of dy if it has to be. The sums of the splits are added in their order.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,8 +19,8 @@ constexpr Size kStepPixels = 256;   // in one sum on a register tile
 constexpr Size kTasks = 16;         // wanted
 constexpr Size kSplitPixels = 512;  // a split has more, if there are so many
 constexpr Size kChannels = 32;      // with filters of their own, at a time
-constexpr Size kReadRarely = 48;    // channels of x that are multiplied with the same dy
-constexpr Size kReduceElements = 1 << 14;
+constexpr Size kReadRarely = 64;    // channels of x that are multiplied by the same dy
+constexpr Size kReduceElements = 1 << 10;
 
 template <class T>
 struct Layout {
@@ -47,7 +47,7 @@ struct Layout {
 
   Layout(const ConvShape& shape, const ConvTiles<T>& with, const T* from, const T* with_dy) : s(shape), tiles(with), x(from), dy(with_dy) {
     if (channelwise) width = s.out_channels;
-    const Size out_wanted = channelwise ? width : std::max<Size>(tiles.cols, 32 * std::clamp<Size>(8 / s.taps(), 1, 8));
+    const Size out_wanted = channelwise ? width : std::max<Size>(tiles.cols, 64 * std::clamp<Size>(8 / s.taps(), 1, 8));
     out_blocks = ceil_div(width, out_wanted);
     out_block = ceil_div(ceil_div(width, out_blocks), tiles.cols) * tiles.cols;
     out_blocks = ceil_div(width, out_block);

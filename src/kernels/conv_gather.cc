@@ -1,7 +1,7 @@
 // Convolution and its transpose with respect to x, as products of rows of pixels with packed filters on register tiles.
 //
-// Nothing is copied but lines that meet padding along the last axis: those get their zeros in scratch memory. Along the other axes taps
-// outside are left out. A stride of the transposed convolution splits its result into phases, each of which is a convolution of stride 1.
+// Nothing is copied but lines that meet padding along the last axis in more than their first and their last pixel: those get their zeros in
+// scratch memory. Other taps outside are left out. A stride of the transposed convolution splits its result into phases, each of which is a convolution of stride 1.
 #include <atomic>
 #include <bit>
 #include <limits>
@@ -21,7 +21,9 @@ constexpr double kTaskProducts = 1 << 20;  // a task has more, if there are so m
 constexpr Size kTaskPixels = 64;           // and it uses a panel of filters for so many pixels
 constexpr Size kTasks = 16;                // below so many the channels are divided, too
 constexpr Size kMostRows = 256;            // in a unit, and units in a task: they take memory
-constexpr Size kFewLines = 4, kManyLines = 16;  // in a unit, at least; and if there are enough of them
+constexpr Size kFewChannels = 8;           // of which a tap would be too short for a loop of its own
+constexpr Size kFewLines = 4, kManyLines = 16;  // in a unit, at least; and of short ones, if there are enough of them
+constexpr Size kLineElements = 1 << 13;    // of a short line
 constexpr Size kPackElements = 1 << 15;    // for one thread
 constexpr Size kUnblockedRows = 1024;      // of a panel that is read as a whole
 
@@ -42,6 +44,7 @@ struct Layout {
   bool merged = true;       // the taps of a phase along the last axis read successive values: they are one
   Size most_taps[kMaxWindowAxes] = {};
   Size low = 0, reach = 0;  // along the last axis pixel i of any phase reads from i * scale + low on, `reach` positions at most
+  bool leaves_out = false;  // along the last axis only the first and the last pixel meet padding, one tap of it each, and leave it out
   Size blocks2, block2, blocks1, block1;  // last axis; the one before
 
   explicit Layout(const ConvGather<T>& gather) : g(gather) {
@@ -61,19 +64,22 @@ struct Layout {
     }
     if (g.groups > 1) merged = false;
     reach = high - low + 1;
+    const bool narrow = width % tiles.cols != 0 && width % tiles.cols <= tiles.cols / 2;  // the last panel: its tiles leave nothing out
+    leaves_out = merged && last.size() == 1 && last[0].scale == 1 && last[0].taps > 1 && depth >= kFewChannels && !narrow && low >= -1 && overhang() <= 1;
     blocks2 = ceil_div(last[0].count, kBlockPixels);
     block2 = ceil_div(last[0].count, blocks2);
-    // Neighbouring lines read the same ones, which are copied but once for a unit.
-    const Size least = g.batch * g.size[0] * g.size[1] >= kTasks * kManyLines ? kManyLines : kFewLines;
+    // Neighbouring lines read the same ones, which are listed, or copied, but once for a unit.
+    const bool many = line_size() <= kLineElements && g.batch * g.size[0] * g.size[1] >= kTasks * kManyLines;
     const double row = static_cast<double>(g.size[2] * g.written) * static_cast<double>(taps * depth) / static_cast<double>(blocks2);
-    blocks1 = ceil_div(g.size[1], std::clamp<Size>(static_cast<Size>(kTaskProducts / row), least, kMostRows));
+    blocks1 = ceil_div(g.size[1], std::clamp<Size>(static_cast<Size>(kTaskProducts / row), many ? kManyLines : kFewLines, kMostRows));
     block1 = ceil_div(g.size[1], blocks1);
   }
 
   const Phase& phase(int axis, Size r) const { return g.phases[axis][static_cast<std::size_t>(r) % g.phases[axis].size()]; }
   Size line_size() const { return ((block2 - 1) * g.phases[2][0].scale + reach) * line_channels; }
   bool copies() const { return pads() || repeat > 1; }
-  bool pads() const { return low < 0 || (g.phases[2][0].count - 1) * g.phases[2][0].scale + low + reach > g.limit[2]; }
+  bool pads() const { return !leaves_out && (low < 0 || overhang() > 0); }
+  Size overhang() const { return (g.phases[2][0].count - 1) * g.phases[2][0].scale + low + reach - g.limit[2]; }  // positions behind the line that are read
 };
 
 // Filters to panels. True if all are finite.
@@ -151,7 +157,9 @@ class Rows {
         ConvRow<T>& row = rows_[count_++];
         const Size pixel = ((n * g_.size[0] + r0) * g_.size[1] + r1) * g_.size[2] + phase2.first + i_begin * phase2.step;
         row = {i_end - i_begin, 0, layout_.depth, sources_, phase2.scale * layout_.line_channels, places_, g_.result + pixel * g_.written,
-               phase2.step * g_.written};
+               phase2.step * g_.written, 0, 0};
+        if (layout_.leaves_out && i_begin + layout_.low < 0) row.before = layout_.depth;
+        if (layout_.leaves_out && i_end == phase2.count && layout_.overhang() > 0) row.behind = layout_.depth;
         const Size runs = layout_.merged ? std::min<Size>(phase2.taps, 1) : phase2.taps;
         if (layout_.merged) row.k *= phase2.taps;
         for (Size t0 = 0; t0 < phase0.taps; ++t0) {
@@ -174,11 +182,11 @@ class Rows {
   }
 
  private:
-  // Where position `from` of a line is: in the line itself if all that is read lies inside, else in a copy with zeros on both sides.
+  // Where position `from` of a line is, or would be: in the line itself if all that is read lies inside, else in a copy with zeros on both sides.
   const T* find(const T* line, Size from, Size block2) {
     const Size pixels = std::min(g_.phases[2][0].count - block2 * layout_.block2, layout_.block2);
     const Size size = (pixels - 1) * g_.phases[2][0].scale + layout_.reach;
-    if (layout_.repeat == 1 && from >= 0 && from + size <= g_.limit[2]) return line + from * g_.read;
+    if (layout_.leaves_out || (layout_.repeat == 1 && from >= 0 && from + size <= g_.limit[2])) return line + from * g_.read;
     const Size begin = std::clamp<Size>(-from, 0, size), end = std::clamp<Size>(g_.limit[2] - from, begin, size);
     T* copy = copy_;
     copy_ += size * layout_.line_channels;

@@ -93,7 +93,7 @@ class Spread {
     const Size place = 0;
     for (Size panel = 0; panel < panels_; ++panel) {
       const Size first = panel * g_.tiles.cols;
-      const ConvRow<T> row{pixels, 1, g_.read, &from, g_.read, &place, to, step_};
+      const ConvRow<T> row{pixels, 1, g_.read, &from, g_.read, &place, to, step_, 0, 0};
       g_.tiles.gather(&row, 1, {packed + panel * panel_size_, static_cast<int>(std::min(g_.tiles.cols, columns_ - first)), 0, first}, false);
     }
   }

@@ -202,6 +202,15 @@ TEST(ConvKernels, AgreeWithTheReferenceOnChosenShapes) {
       {2, 24, 64, 1, {one, same(15, 3), same(16, 3)}},                             // channels that are written fill panels, of which there are several
       {3, 10, 64, 2, {one, axis(9, 3, 2, 1, 1, 1), axis(20, 4, 3, 1, 2, 2)}},      // in each of two groups
       {17, 5, 32, 1, {one, same(17, 3), same(18, 5)}},                             // many lines
+      {2, 130, 32, 1, {one, same(5, 3), same(6, 3)}},                              // dy is read as it lies, for many channels
+      {2, 12, 32, 1, {one, same(3, 3), same(300, 3)}},                             // and in several parts of a line
+      {3, 16, 40, 1, {one, same(6, 3), same(200, 3)}},                             // first and last pixels of blocks of a line
+      {5, 9, 40, 1, {one, same(7, 3), same(1, 3)}},                                // of lines of one pixel
+      {2, 10, 33, 1, {one, same(5, 3), axis(9, 2, 1, 1, 1, 0)}},                   // only the first pixel meets padding
+      {2, 10, 33, 1, {one, same(5, 3), axis(9, 2, 1, 1, 0, 1)}},                   // only the last
+      {2, 10, 33, 1, {one, same(5, 3), axis(9, 4, 1, 1, 1, 2)}},                   // two pixels at the end
+      {2, 10, 33, 1, {one, same(5, 3), axis(9, 1, 1, 1, 1, 1)}},                   // and nothing else
+      {2, 10, 33, 1, {one, same(5, 3), axis(9, 3, 1, 2, 1, 1)}},                   // taps that are apart
       {9, 40, 24, 1, {one, same(2, 3), same(2, 3)}},                               // more padding than pixels
       {2, 20, 300, 1, {one, same(4, 1), same(5, 1)}},                              // one tap
       {3, 17, 9, 1, {one, axis(9, 1, 2), axis(8, 1, 3)}},                          // one tap, strided
@@ -260,8 +269,11 @@ TEST(ConvKernels, GiveTheSameBitsForAnyNumberOfThreads) {
 // What is infinite or NaN reaches exactly what the reference says it reaches, whichever tensor it is in and also beside the border.
 TEST(ConvKernels, PassOnInfinityAndNaNAsTheReferenceDoes) {
   std::mt19937 random(4);
-  for (int trial = 0; trial < 160; ++trial) {
-    const ConvShape s = random_shape(random, trial);
+  const ConvAxis one = {};
+  const ConvShape chosen[] = {{1, 3, 32, 1, {one, same(4, 3), same(5, 3)}},  {1, 12, 24, 1, {one, same(4, 3), same(5, 3)}},
+                              {1, 130, 33, 1, {one, same(3, 3), same(3, 3)}}, {2, 10, 64, 1, {one, same(3, 3), axis(6, 2, 1, 1, 1, 0)}}};
+  for (int trial = 0; trial < 200; ++trial) {
+    const ConvShape s = trial < 160 ? random_shape(random, trial) : chosen[static_cast<std::size_t>(trial) % std::size(chosen)];
     SCOPED_TRACE(text_of(s));
     for (const Pass pass : {kForward, kBackwardInput, kBackwardFilter})
       for (const bool in_second : {false, true}) {

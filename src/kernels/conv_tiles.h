@@ -17,6 +17,9 @@ struct ConvRow {
   const std::int64_t* place;
   T* result;
   std::int64_t result_step;
+  // So many values, the first of the first pixel and the last of the last, are not read: they would be padding. REQUIRES: both are 0, or panels of
+  // more than half of ConvTiles::cols channels.
+  std::int64_t before, behind;
 };
 
 /// Filters of up to ConvTiles::cols channels that are written, and where those and the channels that they read lie in a pixel.

@@ -40,8 +40,8 @@ constexpr Size kSmall = 40 * 40 * 40;
 // Products up to which factors are read as they lie whatever their strides: they stay in the caches. Rows of a, of which a tile reads a few side
 // by side, are for longer: packing them is a pass of its own for all threads.
 constexpr Size kLight = 160 * 160 * 160, kLightRows = 288 * 288 * 288;
-// Elements of b from which few rows of a stream it, and rows of it at a time: for one strip of a, and for two, which would wait for each other longer.
-constexpr Size kStreamed = 1 << 18, kOneStripDepth = 128, kTwoStripsDepth = 32;
+// Elements of b from which few rows of a stream it, and rows of it at a time.
+constexpr Size kStreamed = 1 << 18, kStreamDepth = 32;
 // Elements of a factor that are packed at a time.
 constexpr Size kPacked = 4 << 20;
 
@@ -128,8 +128,7 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
   const bool light = m * n * k <= kLight;
   // Few rows of a cannot hide what a large b costs: it is read in long runs of few rows, which memory likes best.
   const bool streams = std::same_as<T, S> && m <= 2 * tiles.rows && b.col == 1 && n * k >= kStreamed;
-  const Size depth_of_stream = m <= tiles.rows ? kOneStripDepth : kTwoStripsDepth;
-  const Shares depths{k, 1, parts_of(k, streams ? depth_of_stream : tiles.depth)};
+  const Shares depths{k, 1, parts_of(k, streams ? kStreamDepth : tiles.depth)};
   Shares rows{m, tiles.rows, 1}, cols{n, tiles.cols, 1};
   if (!serial) split(rows, cols, m * n * k);
   Packing pack_a = cols.count == 1 ? Packing::kInTask : Packing::kShared, pack_b = rows.count == 1 ? Packing::kInTask : Packing::kShared;
@@ -186,45 +185,47 @@ void tiled_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<con
 }
 
 // A large b would come from far away for each piece of rows. Here groups of its columns are tasks: a group, packed, stays in the second-level cache of
-// a thread while all rows pass by, packed as well, strip by strip, for which the tiles ask ahead.
+// a thread while many rows pass by, packed as well, strip by strip, for which the tiles ask ahead. Its sums are long, so that c passes by but rarely.
 constexpr Size kGroupDepth = 1024;
 template <class T, class S>
 void grouped_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
   constexpr Stored stored = stored_as<T, S>();
+  constexpr Size kTasks = 16, kManyRows = 1024;
+  const Size together = 4 * tiles.rows;  // rows that are packed together
   const Shares depths{k, 1, parts_of(k, kGroupDepth)};
   const Size deepest = depths.size(depths.count - 1);
-  const Shares cols{n, tiles.cols, round_up(parts_of(n, tiles.group / deepest), 2)}, strips{m, tiles.rows, parts_of(m, tiles.rows)};
+  const Shares cols{n, tiles.cols, round_up(parts_of(n, tiles.group / deepest), 2)};
+  const Shares rows{m, together, std::clamp<Size>(std::min(kTasks / cols.count, m / kManyRows), 1, kTasks)};
   const ScratchOf<T> left(m * deepest);
   for (Size d = 0; d < depths.count; ++d) {
     const Size p = depths.start(d), depth = depths.size(d);
-    parallel_for(strips.count, [&](Size s) {
-      const Size i = strips.start(s);
-      tiles.pack_left(stored, a.data + i * a.row + p * a.col, a.row, a.col, strips.size(s), depth, left.get() + i * depth);
+    parallel_for(parts_of(m, together), [&](Size part) {
+      const Size begin = part * together, end = std::min(m, begin + together), step = end - begin == together ? together : tiles.rows;
+      for (Size i = begin; i < end; i += step)
+        tiles.pack_left(stored, a.data + i * a.row + p * a.col, a.row, a.col, std::min(step, end - i), depth, left.get() + i * depth);
     });
-    parallel_for(cols.count, [&](Size q) {
-      const Size j = cols.start(q), width = cols.size(q);
+    parallel_for(rows.count * cols.count, [&](Size task) {
+      const Size q = task % cols.count, j = cols.start(q), width = cols.size(q), end = rows.start(task / cols.count + 1);
       const ScratchOf<T> right(round_up(width, tiles.cols) * depth);
       tiles.pack_right(stored, b.data + p * b.row + j * b.col, b.col, b.row, width, depth, right.get());
       const RightBlock<T> panels{right.get(), tiles.cols, tiles.cols * depth, true};
-      for (Size s = 0; s < strips.count; ++s) {
-        const Size i = strips.start(s);
-        tiles.multiply(strips.size(s), width, depth, {LeftBlock<T>::kPacked, left.get() + i * depth, 0}, panels, c + i * c_row + j, c_row, d > 0);
+      for (Size i = rows.start(task / cols.count), high; i < end; i += high) {
+        high = std::min(tiles.rows, end - i);
+        tiles.multiply(high, width, depth, {LeftBlock<T>::kPacked, left.get() + i * depth, 0}, panels, c + i * c_row + j, c_row, d > 0);
+        if (done != nullptr && d + 1 == depths.count) (*done)({c + i * c_row + j, high, width, c_row});
       }
-      if (done != nullptr && d + 1 == depths.count) (*done)({c + j, m, width, c_row});
     });
   }
 }
 
-// A product whose packed factors may not be needed all at once.
+// Of a product the packed factors may not be needed all at once.
 template <class T, class S>
 void blocked_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
-  constexpr Size kRows = 512, kColumns = 512, kFar = 2 << 20;
+  constexpr Size kRows = 512, kColumns = 512, kFar = 2 << 20;  // by measurement: enough for groups to be worth it
   if (m >= kRows && n >= kColumns && n * k >= kFar) {
     const Shares parts{m, tiles.rows, parts_of(m, kPacked / kGroupDepth)};
-    for (Size i = 0; i < parts.count; ++i) {
-      const Size first = parts.start(i);
-      grouped_product<T, S>(tiles, parts.size(i), n, k, {a.data + first * a.row, a.row, a.col}, b, c + first * c_row, c_row, done);
-    }
+    for (Size part = 0, i = 0; part < parts.count; i = parts.start(++part))
+      grouped_product<T, S>(tiles, parts.size(part), n, k, {a.data + i * a.row, a.row, a.col}, b, c + i * c_row, c_row, done);
     return;
   }
   const Size most = std::max<Size>(256, kPacked / k), most_rows = round_up(most, tiles.rows), most_cols = round_up(most, tiles.cols);
@@ -276,7 +277,7 @@ void rows_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, const T* x,
   const bool together = m <= tiles.together;
   const Shares depths = together ? Shares{k, 4, std::clamp<Size>(n * k / kVectorTask, 1, std::min<Size>(16, parts_of(k, 64)))}
                                  : Shares{k, 64, std::min(std::clamp<Size>(n * k / kTask, 2, 16), parts_of(k, kLeastDepth))};
-  const Shares lines{n, 64, std::max<Size>(parts_of(n, together ? 4096 / m : 4096), depths.count == 1 ? 2 : 1)};
+  const Shares lines{n, 64, std::max<Size>(parts_of(n, together ? 4096 / m : 4096), !together && depths.count == 1 ? 2 : 1)};
   const ScratchOf<T> sums((depths.count - 1) * m * n);
   run(n * k < 4 * kVectorTask, depths.count * lines.count, [&](Size task) {
     const Size d = task / lines.count, p = depths.start(d), j = lines.start(task % lines.count);

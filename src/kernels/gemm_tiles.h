@@ -31,7 +31,7 @@ struct RightBlock {
 template <class T>
 struct GemmTiles {
   std::int64_t rows, cols;  // of a tile
-  std::int64_t depth;  // by measurement: along k a product falls into equal blocks of at most this many
+  std::int64_t depth;  // by measurement: most products fall into equal blocks along k of at most this many
   std::int64_t group;  // elements of b that stay in the second-level cache beside what passes by
   std::int64_t together, few;  // rows that rows_by_matrix takes side by side, and at most
   /// c = a * b, or c += a * b; c has contiguous columns.

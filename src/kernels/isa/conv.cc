@@ -37,11 +37,16 @@ WEFT_INLINE void gather_row(const ConvRow<T>& row, const ConvPanel<T>& panel, Si
   const Panel<T> b{panel.filters + first * kTileCols<T>, row.place + tap, nullptr};
   Finish<T> finish;
   finish.add = add;
+  const Size before = least(row.before > first ? row.before - first : 0, k), kept = row.k - row.behind - first, behind = kept < k ? k - (kept > 0 ? kept : 0) : 0;
   for (Size s = 0, i = 0; s < strips.count; i += strips.rows(s++)) {
+    const LeftOut out{s == 0 ? before : 0, s + 1 == strips.count ? behind : 0};
     with_count<kMost>(strips.rows(s), [&](auto number) __attribute__((always_inline)) {
       constexpr int R = decltype(number)::value;
       const Pixels<T, R> a{row.source + tap, panel.source + first + i * row.source_step, row.source_step, {}};
-      tile<R, V, true>(taps, k, a, b, row.result + panel.result + i * row.result_step, row.result_step, panel.channels, finish);
+      T* const result = row.result + panel.result + i * row.result_step;
+      if constexpr (V > 1)
+        if (out.before + out.behind > 0) return tile<R, V, true>(taps, k, a, b, result, row.result_step, panel.channels, finish, out);
+      tile<R, V, true>(taps, k, a, b, result, row.result_step, panel.channels, finish);
     });
   }
 }

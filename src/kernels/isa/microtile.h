@@ -8,7 +8,8 @@
 // Where the factors come from:
 //   a   Rows    rows[tap][i][p]: a table of row pointers, R for each tap, `step` pointers from tap to tap. A row may be used again, by
 //               another tap or tile, and may be a row of zeros. A plain product has one tap.
-//       Strip   base[p * step + i]: a packed strip (step = R), or a transposed matrix as it lies (step = its row stride). One tap.
+//       Strip   base[p * step + i]: a packed strip (step = R), or a transposed matrix as it lies (step = its row stride). Asks for rows
+//               ahead. One tap.
 //       Gather  pointers[p][offset + i]: a row of its own for every p. One tap.
 //   b   Strip   base[p * step + j]: a packed panel (step = the panel's width), or a matrix as it lies. The taps follow each other: tap t
 //               starts at p = t * k.
@@ -23,140 +24,10 @@
 
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "kernels/isa/tile_vectors.h"
 
 namespace weft::inline v0::kernels::WEFT_ISA {
 namespace {
-
-#define WEFT_INLINE [[gnu::always_inline]] inline
-// Every loop over a tile must be unrolled completely, or the compiler keeps the tile in memory.
-#define WEFT_UNROLL _Pragma("GCC unroll 16")
-
-// --- vectors ---
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kTileRows = 12;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32, kTileRows = 6;
-#else
-constexpr int kVectorBytes = 16, kTileRows = 4;
-#endif
-constexpr int kTileVectors = 2;
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes)));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-template <class T>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
-template <class T>
-constexpr int kTileCols = kTileVectors * kLanes<T>;  // the width of a packed panel
-
-template <class T>
-WEFT_INLINE Vector<T> load(const T* from) {
-  Vector<T> v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-
-template <class T>
-WEFT_INLINE void store(T* to, Vector<T> v) {
-  __builtin_memcpy(to, &v, sizeof v);
-}
-
-#if defined(__AVX512F__)
-WEFT_INLINE Vector<float> spread(float x) { return _mm512_set1_ps(x); }
-WEFT_INLINE Vector<double> spread(double x) { return _mm512_set1_pd(x); }
-WEFT_INLINE Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) { return _mm512_fmadd_ps(a, b, c); }
-WEFT_INLINE Vector<double> multiply_add(Vector<double> a, Vector<double> b, Vector<double> c) { return _mm512_fmadd_pd(a, b, c); }
-
-// The first `count` lanes, 0 < count <= kLanes; the others are zero when loaded and left alone when stored.
-template <class T>
-struct First {
-  int count;
-  WEFT_INLINE __mmask16 mask() const { return static_cast<__mmask16>((1u << count) - 1); }
-};
-WEFT_INLINE Vector<float> load(const float* from, First<float> first) { return _mm512_maskz_loadu_ps(first.mask(), from); }
-WEFT_INLINE Vector<double> load(const double* from, First<double> first) {
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(first.mask()), from);
-}
-WEFT_INLINE void store(float* to, Vector<float> v, First<float> first) { _mm512_mask_storeu_ps(to, first.mask(), v); }
-WEFT_INLINE void store(double* to, Vector<double> v, First<double> first) {
-  _mm512_mask_storeu_pd(to, static_cast<__mmask8>(first.mask()), v);
-}
-
-#elif defined(__AVX2__)
-WEFT_INLINE Vector<float> spread(float x) { return _mm256_set1_ps(x); }
-WEFT_INLINE Vector<double> spread(double x) { return _mm256_set1_pd(x); }
-WEFT_INLINE Vector<float> multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) { return _mm256_fmadd_ps(a, b, c); }
-WEFT_INLINE Vector<double> multiply_add(Vector<double> a, Vector<double> b, Vector<double> c) { return _mm256_fmadd_pd(a, b, c); }
-
-template <class T>
-struct First {
-  int count;
-};
-WEFT_INLINE Vector<float> load(const float* from, First<float> first) {
-  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(first.count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  return _mm256_maskload_ps(from, mask);
-}
-WEFT_INLINE Vector<double> load(const double* from, First<double> first) {
-  const __m256i mask = _mm256_cmpgt_epi64(_mm256_set1_epi64x(first.count), _mm256_setr_epi64x(0, 1, 2, 3));
-  return _mm256_maskload_pd(from, mask);
-}
-// In parts: a masked store costs AMD's processors some 20 cycles.
-WEFT_INLINE void store(float* to, Vector<float> v, First<float> first) {
-  if (first.count == 8) return _mm256_storeu_ps(to, v);
-  __m128 part = _mm256_castps256_ps128(v);
-  if ((first.count & 4) != 0) {
-    _mm_storeu_ps(to, part);
-    part = _mm256_extractf128_ps(v, 1);
-    to += 4;
-  }
-  if ((first.count & 2) != 0) {
-    _mm_storel_pi(reinterpret_cast<__m64*>(to), part);
-    part = _mm_movehl_ps(part, part);
-    to += 2;
-  }
-  if ((first.count & 1) != 0) _mm_store_ss(to, part);
-}
-WEFT_INLINE void store(double* to, Vector<double> v, First<double> first) {
-  if (first.count == 4) return _mm256_storeu_pd(to, v);
-  __m128d part = _mm256_castpd256_pd128(v);
-  if ((first.count & 2) != 0) {
-    _mm_storeu_pd(to, part);
-    part = _mm256_extractf128_pd(v, 1);
-    to += 2;
-  }
-  if ((first.count & 1) != 0) _mm_store_sd(to, part);
-}
-
-#else
-WEFT_INLINE Vector<float> spread(float x) { return Vector<float>{x, x, x, x}; }
-WEFT_INLINE Vector<double> spread(double x) { return Vector<double>{x, x}; }
-template <class V>
-WEFT_INLINE V multiply_add(V a, V b, V c) { return a * b + c; }
-
-template <class T>
-struct First {
-  int count;
-};
-template <class T>
-WEFT_INLINE Vector<T> load(const T* from, First<T> first) {
-  T lanes[kLanes<T>] = {};
-  for (int i = 0; i < first.count; ++i) lanes[i] = from[i];
-  return load(lanes);
-}
-template <class T>
-WEFT_INLINE void store(T* to, Vector<T> v, First<T> first) {
-  T lanes[kLanes<T>];
-  store(lanes, v);
-  for (int i = 0; i < first.count; ++i) to[i] = lanes[i];
-}
-#endif
 
 // --- sources ---
 
@@ -260,9 +131,37 @@ WEFT_INLINE void finish_tile(Vector<T> (&sums)[R][V], T* c, std::int64_t c_row, 
   }
 }
 
+/// Adds the products of rows [Begin, End) for p in [begin, end) to the sums of a tile.
+template <int Begin, int End, int R, int V, bool Whole, class T, class A, class B>
+WEFT_INLINE void add_products(std::int64_t begin, std::int64_t end, const A& a, const B& b, First<T> last, Vector<T> (&sums)[R][V]) {
+  const auto add = [&](std::int64_t p) __attribute__((always_inline)) {
+    const T* from = b.row(p);
+    if constexpr (requires { a.ask_ahead(p); }) a.ask_ahead(p);  // by measurement: of b, which is nearer, no processor wants to be told
+    Vector<T> right[V];
+    WEFT_UNROLL for (int v = 0; v < V; ++v)
+      right[v] = Whole || v < V - 1 ? load(from + v * kLanes<T>) : load(from + v * kLanes<T>, last);
+    if constexpr (requires { b.keep(p, right); }) b.keep(p, right);
+    WEFT_UNROLL for (int i = Begin; i < End; ++i) {
+      const Vector<T> left = spread(a.value(p, i));
+      WEFT_UNROLL for (int v = 0; v < V; ++v) sums[i][v] = multiply_add(left, right[v], sums[i][v]);
+    }
+  };
+  if constexpr (End - Begin == R) {
+    _Pragma("GCC unroll 4") for (; begin < end; ++begin) add(begin);
+  } else {
+    for (; begin < end; ++begin) add(begin);
+  }
+}
+
+/// What is left out: of the first row the first `before` products of each tap, and of the last row the last `behind`; together k at most.
+struct LeftOut {
+  std::int64_t before, behind;
+};
+struct Nothing {};
+
 /// One tile. REQUIRES: (V - 1) vectors < cols <= V vectors. `Whole`: the rows of b may be read to the end of V vectors.
-template <int R, int V, bool Whole, class T, class A, class B>
-WEFT_INLINE void tile(std::int64_t taps, std::int64_t k, A a, B b, T* c, std::int64_t c_row, int cols, const Finish<T>& finish) {
+template <int R, int V, bool Whole, class T, class A, class B, class Out = Nothing>
+WEFT_INLINE void tile(std::int64_t taps, std::int64_t k, A a, B b, T* c, std::int64_t c_row, int cols, const Finish<T>& finish, Out out = {}) {
   const First<T> last{cols - (V - 1) * kLanes<T>};
   Vector<T> sums[R][V];
   WEFT_UNROLL for (int i = 0; i < R; ++i)
@@ -270,17 +169,12 @@ WEFT_INLINE void tile(std::int64_t taps, std::int64_t k, A a, B b, T* c, std::in
   for (std::int64_t tap = 0; tap < taps; ++tap) {
     a.start(tap, k);
     b.start(tap, k);
-    _Pragma("GCC unroll 4") for (std::int64_t p = 0; p < k; ++p) {
-      const T* from = b.row(p);
-      if constexpr (requires { a.ask_ahead(p); }) a.ask_ahead(p);  // by measurement: of b, which is nearer, no processor wants to be told
-      Vector<T> right[V];
-      WEFT_UNROLL for (int v = 0; v < V; ++v)
-        right[v] = Whole || v < V - 1 ? load(from + v * kLanes<T>) : load(from + v * kLanes<T>, last);
-      if constexpr (requires { b.keep(p, right); }) b.keep(p, right);
-      WEFT_UNROLL for (int i = 0; i < R; ++i) {
-        const Vector<T> left = spread(a.value(p, i));
-        WEFT_UNROLL for (int v = 0; v < V; ++v) sums[i][v] = multiply_add(left, right[v], sums[i][v]);
-      }
+    if constexpr (requires { out.before; }) {
+      add_products<1, R, R, V, Whole, T>(0, out.before, a, b, last, sums);
+      add_products<0, R, R, V, Whole, T>(out.before, k - out.behind, a, b, last, sums);
+      add_products<0, R - 1, R, V, Whole, T>(k - out.behind, k, a, b, last, sums);
+    } else {
+      add_products<0, R, R, V, Whole, T>(0, k, a, b, last, sums);
     }
   }
   finish_tile<R, V, T>(sums, c, c_row, cols, finish);
