@@ -1,6 +1,9 @@
 // What a plan joins into one step, and that the bits stay those of the eager calls.
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "tests/suite_rows.h"
 #include <weft/weft.h>
 
 namespace weft {
@@ -154,6 +157,42 @@ TEST(Fusion, Gradients) {
   Function f = loss;
   const std::vector<Tensor> made = f(x, w, b), expected = loss(x, w, b);
   for (std::size_t i = 0; i < 3; ++i) expect_same_bits(made[i], expected[i]);
+}
+
+// Whatever dies where and makes room for what, and whoever else reads it: random programs of products, views, sums and pointwise calls.
+TEST(Fusion, RandomProgramsHaveTheBitsOfEagerCalls) {
+  constexpr std::int64_t n = 40;
+  for (unsigned seed = 0; seed < (test::small_scale() ? 40 : 400); ++seed) {
+    const auto body = [seed](Tensor a, Tensor b) {
+      std::mt19937 random(seed);
+      std::vector<Tensor> values{a, b};
+      // What was made last is read most.
+      const auto any = [&] { return values[values.size() - 1 - std::min<std::size_t>(random() % 4, values.size() - 1)]; };
+      for (int i = 0; i < 18; ++i) {
+        const Tensor x = any(), y = any();
+        switch (random() % 10) {
+          case 0: values.push_back(x + y); break;
+          case 1: values.push_back(x - y); break;
+          case 2: values.push_back(tanh(x) * y); break;
+          case 3: values.push_back(tanh(x)); break;
+          case 4: values.push_back(relu(x) - x); break;
+          case 5: values.push_back(reshape(reshape(x, {n * n}) * 0.5f, {n, n})); break;
+          case 6: values.push_back(x - sum(y, {.axis = {0}}) * 0.01f); break;
+          case 7: values.push_back(matmul(tanh(x), y) * 0.05f + y); break;
+          case 8: values.push_back(matmul(reshape(tanh(x), {n, n}), y) * 0.05f); break;
+          default: values.push_back(x + matmul(tanh(x), b) * 0.1f);
+        }
+      }
+      return std::tuple{values.back(), values[values.size() - 2], sum(any())};
+    };
+    const Tensor a = normal({n, n}), b = normal({n, n}, 2);
+    Function f = body;
+    const auto made = f(a, b), expected = body(a, b);
+    expect_same_bits(std::get<0>(made), std::get<0>(expected));
+    expect_same_bits(std::get<1>(made), std::get<1>(expected));
+    expect_same_bits(std::get<2>(made), std::get<2>(expected));
+    ASSERT_FALSE(HasFailure()) << "program " << seed;
+  }
 }
 
 // The room that a training step needs is hardly more than what is alive at a time.

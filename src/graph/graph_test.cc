@@ -92,6 +92,29 @@ TEST(Plan, GroupsPointwiseCallsAndSharesTheArena) {
   EXPECT_LE(plan.arena_bytes(), 3u * 64 * 64 * 4) << "two values are alive at a time";
 }
 
+// A running sum stays where it is: beside it there is but the product that is added.
+TEST(Plan, WhatDiesMakesRoomForWhatItBecomes) {
+  const Spec specs[] = {{f32, {64, 64}}, {f32, {64, 64}}};
+  const std::size_t value = 64 * 64 * 4;
+  const auto arena = [&](const auto& program) { return Plan(graph_of({specs[0], specs[1]}, program), specs).arena_bytes(); };
+  EXPECT_EQ(arena([](Values& x) {
+    Tensor y = matmul(x[0], x[1]);
+    for (int i = 0; i < 4; ++i) y = y + matmul(x[0], x[1]);
+    return Values{matmul(y, x[0])};
+  }), 2 * value);
+  // Not where a product still reads it.
+  EXPECT_EQ(arena([](Values& x) {
+    Tensor y = matmul(x[0], x[1]);
+    for (int i = 0; i < 4; ++i) y = y + matmul(y, x[1]);
+    return Values{matmul(y, x[0])};
+  }), 2 * value) << "the sum lies where the product does";
+  EXPECT_EQ(arena([](Values& x) {
+    Tensor y = matmul(x[0], x[1]);
+    for (int i = 0; i < 4; ++i) y = y + matmul(y, reshape(matmul(x[0], x[1]), {64, 64}));
+    return Values{matmul(y, x[0])};
+  }), 3 * value);
+}
+
 TEST(Plan, GroupsThatMeetRunTogether) {
   const Spec spec{f32, {4096}};
   const Spec specs[] = {spec, spec};

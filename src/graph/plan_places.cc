@@ -1,5 +1,6 @@
 // Where the values of a plan lie in its arena.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -122,11 +123,44 @@ std::size_t most_alive(const std::vector<Stay>& stays, std::size_t steps) {
 
 }  // namespace
 
+// What node n of step s, a pointwise one, makes may lie where a value of the same kind does that nobody needs afterwards, if that is read as it
+// lies, by calls of the group alone, and by none behind n. Such a value, one that comes from elsewhere if there is one, or n's own.
+ValueId Plan::dies_for(std::uint32_t n, std::uint32_t s) const {
+  const Step& step = steps_[s - 1];
+  const std::span<const std::uint32_t> group = group_of(step);
+  const ValueId made = graph_.nodes[n].first;
+  const bool folded = is_closed(step) && graph_.nodes[step.nodes.back()].inputs[0] == made;
+  if (folded || values_[made].spec.shape.num_elements() <= kDirectLanes) return made;
+  const auto read_otherwise = [&](ValueId id) {
+    bool behind = false;
+    for (const std::uint32_t m : step.nodes) {
+      const bool in_group = std::find(group.begin(), group.end(), m) != group.end();
+      for (ValueId read : graph_.nodes[m].inputs)
+        if (values_[read].root == id && (behind || !in_group || read != id)) return true;
+      behind = behind || m == n;
+    }
+    return false;
+  };
+  ValueId found = made;
+  for (const std::uint32_t m : group) {
+    for (ValueId id : graph_.nodes[m].inputs) {
+      const Value& value = values_[id];
+      if (value.root != id || value.place != Place::kArena || value.last != s || value.spec != values_[made].spec || read_otherwise(id)) continue;
+      if (value.made < s) return id;
+      if (graph_.values[id].from == step.nodes[0] && ways_[step.nodes[0]] != Way::kPointwise) found = id;
+    }
+    if (m == n) break;
+  }
+  return found;
+}
+
 void Plan::lay_out() {
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<Stay> stays;
-  std::vector<ValueId> of;
+  std::vector<std::size_t> stay_of(values_.size(), kNone);
+  std::vector<bool> inherited(values_.size());
   const std::vector<Turn> turns = turns_of_steps();
-  for (std::size_t s = 1; s <= steps_.size(); ++s)
+  for (std::uint32_t s = 1; s <= steps_.size(); ++s)
     for (const std::uint32_t n : steps_[s - 1].nodes)
       for (ValueId id = graph_.nodes[n].first; id < graph_.nodes[n].first + graph_.nodes[n].count; ++id) {
         Value& value = values_[id];
@@ -134,8 +168,16 @@ void Plan::lay_out() {
         if (ways_[n] == Way::kPointwise && value.place == Place::kNone && value.root == id && value.spec.shape.num_elements() <= kDirectLanes) value.place = Place::kArena;
         if (value.place != Place::kArena) continue;
         const auto end = value.last - (planted(Bug::kReusesTooEarly) && value.spec.dtype == f32);
-        stays.push_back({room_for(value.spec), 0, turns[s].first, std::max(turns[end].last, turns[s].last)});
-        of.push_back(id);
+        const std::uint32_t to = std::max(turns[end].last, turns[s].last);
+        // Steps beside this one may still read what dies here.
+        const ValueId before = ways_[n] == Way::kPointwise && turns[s].first == turns[s].last ? dies_for(n, s) : id;
+        if (before != id && !inherited[before]) {
+          inherited[before] = true;
+          stays[stay_of[id] = stay_of[before]].to = to;
+          continue;
+        }
+        stay_of[id] = stays.size();
+        stays.push_back({room_for(value.spec), 0, turns[s].first, to});
       }
   most_alive_ = most_alive(stays, steps_.size());
   arena_ = place_as_they_come(stays, steps_.size());
@@ -144,7 +186,8 @@ void Plan::lay_out() {
     std::vector<Stay> others = stays;
     if (const std::size_t used = place_by_weight(others, weight); used < arena_) arena_ = used, stays = std::move(others);
   }
-  for (std::size_t i = 0; i < stays.size(); ++i) values_[of[i]].at = stays[i].at;
+  for (std::size_t v = 0; v < values_.size(); ++v)
+    if (stay_of[v] != kNone) values_[v].at = stays[stay_of[v]].at;
 }
 
 }  // namespace weft::inline v0

@@ -3,9 +3,6 @@
 // The pixels of the result fall into splits, and the filters into blocks; both depend on the shape alone. A task adds up one block over one
 // split, in steps of pixels that stay in the first cache, of x once it is packed and of dy if it has to be. The sums of the splits are added in their order.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "base/pool.h"
 #include "kernels/conv_plan.h"
@@ -181,10 +178,9 @@ class Task {
   bool is_finite_outside(const T* dy, Size pixels) const {
     const Size begin = std::min(inside(0, pixels).begin, pixels), end = std::max(begin, inside(s_.axis[2].window - 1, pixels).end);
     const auto are_finite = [&](Size from, Size to) {
-      bool others = false;
-      for (Size i = from; i < to; ++i)
-        for (Size c = 0; c < out_; ++c) others |= !(std::abs(dy[i * s_.out_channels + c]) <= std::numeric_limits<T>::max());
-      return !others;
+      bool all = true;
+      for (Size i = from; i < to; ++i) all = all_finite(dy + i * s_.out_channels, out_) && all;
+      return all;
     };
     return are_finite(0, begin) && are_finite(end, pixels);
   }

@@ -3,10 +3,7 @@
 // Nothing is copied but lines that meet padding along the last axis in more than their first and their last pixel: those get their zeros in
 // scratch memory. Other taps outside are left out. A stride of the transposed convolution splits its result into phases, each of which is a convolution of stride 1.
 #include <atomic>
-#include <bit>
-#include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "base/pool.h"
 #include "kernels/conv_plan.h"
@@ -102,15 +99,6 @@ bool pack(const Layout<T>& layout, T* to) {
     }
   });
   return finite;
-}
-
-template <class T>
-bool all_finite(const T* from, Size count) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  const Bits infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  Bits found = 0;
-  for (Size i = 0; i < count; ++i) found |= (std::bit_cast<Bits>(from[i]) & infinity) == infinity;
-  return found == 0;
 }
 
 // The rows of a task and what they read.

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/conv.h"
@@ -18,6 +21,16 @@ const ConvTiles<T>& conv_tiles(Isa set) {
 }
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// What is not finite may not be multiplied by the zeros of padding.
+template <class T>
+bool all_finite(const T* from, std::int64_t count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const Bits infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  Bits found = 0;
+  for (std::int64_t i = 0; i < count; ++i) found |= (std::bit_cast<Bits>(from[i]) & infinity) == infinity;
+  return found == 0;
+}
 
 /// The same convolution with long rows: an axis of size 1 goes to the front, axes that a window of one tap leaves alone become one.
 inline ConvShape simplified(ConvShape s) {

@@ -81,7 +81,7 @@ struct Plan {
   std::span<const TileOutput> outputs;
   const std::int64_t* sizes;
   int rank;
-  std::size_t total, tile;                // lanes in all, and in a tile
+  std::size_t total, tile = 0;            // lanes in all, and in a tile
   Layout layout[kMaxTileSlots] = {};      // of the inputs
   std::size_t period[kMaxTileSlots] = {};  // of those that are repeated
   bool repeats = false;                    // one is
@@ -200,16 +200,16 @@ void repeat(const TileInput& in, std::size_t period, std::size_t count, char* to
 void run_links(const Plan& plan, const TileStep& step, bool past, bool asks, void** lanes, std::size_t n) {
   BoundLink links[2 * kMaxTileChain + 1];  // a question before each, and the end
   std::size_t count = 0;
-  std::uint8_t streams[kMaxTileSlots] = {}, tensors = 0;
+  std::uint8_t readers[kMaxTileSlots] = {}, tensors = 0;
   for (const TileLink& link : step.chain) {
     const std::size_t slot = has_operand(link.link) ? link.slot : step.out;
     float* const x = static_cast<float*>(lanes[slot]);
     const auto moves = plan.flows && plan.scratch[slot] >= 0 ? BoundLink::kStays : BoundLink::kMoves;
-    if (slot < plan.inputs.size() && plan.layout[slot] == Layout::kDense && plan.inputs[slot].half == Half::kNo && streams[slot] == kNear) {
-      streams[slot] = static_cast<std::uint8_t>(tensors++ % kStreams + 1);
-      if (asks) links[count++] = {Link::kAsk, x, streams[slot], moves};
+    if (slot < plan.inputs.size() && plan.layout[slot] == Layout::kDense && plan.inputs[slot].half == Half::kNo && readers[slot] == kNear) {
+      readers[slot] = static_cast<std::uint8_t>(tensors++ % kStreams + 1);
+      if (asks) links[count++] = {Link::kAsk, x, readers[slot], moves};
     }
-    links[count++] = {past && link.link == Link::kKeep && slot == step.out ? Link::kKeepPast : link.link, x, streams[slot], moves};
+    links[count++] = {past && link.link == Link::kKeep && slot == step.out ? Link::kKeepPast : link.link, x, readers[slot], moves};
   }
   links[count++] = {Link::kEnd, static_cast<float*>(lanes[step.out])};
   chain_kernels().run(links, n);
@@ -302,7 +302,7 @@ void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> input
                const std::int64_t* sizes, int rank) {
   const std::size_t total = lanes_in(sizes, rank);
   if (total == 0) return;
-  Plan plan{steps, inputs, outputs, sizes, rank, total, std::min(total, kTileLanes)};
+  Plan plan{steps, inputs, outputs, sizes, rank, total};
   plan.past = goes_past(plan);
   lay_out(plan);
   plan.tile = tile_for(plan);
@@ -318,7 +318,7 @@ void run_tiles(std::span<const TileStep> steps, std::span<const TileInput> input
 
 void with_lanes(std::span<const TileStep> steps, std::span<const TileInput> inputs, std::span<const TileOutput> outputs, const std::int64_t* sizes,
                 int rank, FunctionRef<void(RunLanes)> use) {
-  Plan plan{steps, inputs, outputs, sizes, rank, lanes_in(sizes, rank), kTileLanes};
+  Plan plan{steps, inputs, outputs, sizes, rank, lanes_in(sizes, rank)};
   lay_out(plan);
   plan.tile = tile_for(plan);
   use([&](const LaneBlock& block) {
