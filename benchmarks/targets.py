@@ -121,9 +121,8 @@ TARGETS = (
     *(Target(f"T6 against {peer}", ("100,000 turns",), peer, most=1, cause=TURNS) for peer in LIBRARIES),
     Target("T7 single ops, of triad", SINGLE, "of_triad", least=0.9),
     Target("T7 as one Function, of triad", ("traced relu(a * x + b)",), "of_triad", least=0.9,
-           cause="One pass, in which ten links take turns with eight vectors. With AVX2 the row of 64M elements reached 0.927 when no round was disturbed by the host. "
-                 "With AVX-512 it takes up to twice as long as x + z, which moves as many bytes: what holds it up has not been found; it is not how far "
-                 "ahead it asks for memory."),
+           cause="One pass, in which ten links take turns with eight vectors. Each of three tensors is read by instructions of its own: one that read them in turns "
+                 "hid from the processor where each goes on, and took up to 1.9 times as long with AVX-512."),
     Target("T8 forward, of triad", ("gelu (erf) forward, ",), "of_triad", least=0.7, cause=ARITHMETIC.format("0.35", "two thirds")),
     Target("T8 forward and backward, of triad", ("gelu (erf) forward and",), "of_triad", least=0.6,
            cause=ARITHMETIC.format("0.35 + 0.44", "three fifths")),
@@ -135,12 +134,10 @@ TARGETS = (
     Target("T11 Adam, of triad", ("Adam, 1 x 10", "Adam, 200"), "of_triad", least=0.9),
     Target("T11 against fused Adam of PyTorch", ("Adam",), "PyTorch", most=1, cause="With 64,000,000 parameters both wait for memory: 28 bytes each."),
     Target("T12 from 512 on, of limit", BIG[1:], "of_limit", least=0.85,
-           cause="With AVX-512 the kernel alone reaches 0.95 of the peak, as long as its factors are in the second-level cache. Of 2048 a sixth of the time goes to the "
-                 "first strips of rows, which copy b from the last-level cache and memory: each takes 2.5 times as long as the others. Neither longer blocks of the "
-                 "inner dimension, nor more rows in a piece, nor asking for c and b ahead gained more than a few hundredths."),
+           cause="Of 1024 rows packing takes 7 %, most of it reading rows that lie 4096 bytes apart; asking for them ahead gained nothing. Of 2048 the tiles take 95 % "
+                 "of the time, packing 3 %."),
     Target("T12 from 256 on, against oneDNN", BIG, "oneDNN", most=1 / 0.95,
-           cause="With 2048 rows and columns nothing fits a cache that is shared with other guests of the host. On one core, with AVX-512, oneDNN reaches 0.93 of the "
-                 "peak and Weft 0.88; see above."),
+           cause="See above."),
     Target("T12 at 16 and 32, against oneDNN", ("matmul 16x16", "matmul 32x32"), "oneDNN", most=0.5,
            cause="With AVX2: at 32 the multiply-adds alone take 640 ns at the peak of a core, and oneDNN takes 1,075 ns at its fastest: half of that is out of reach of one "
                  "core. On two the product takes 840 ns instead of 860: word from one core to the other and back takes 120 to 145 ns, and sharing two halves "
