@@ -114,7 +114,7 @@ void check_result(const Op& op, const Case& given, const Tensors& outputs) {
     if (!outputs[i].defined()) throw Wrong{"output " + std::to_string(i) + " is undefined"};
     const Spec &got = outputs[i].spec(), &wanted = promised[i];
     bool fits = got.dtype == wanted.dtype && got.shape.known() && got.shape.rank() == wanted.shape.rank();
-    for (int axis = 0; fits && axis < got.shape.rank(); ++axis) fits = wanted.shape[axis] == kUnknown ? op.is(kValueShape) : wanted.shape[axis] == got.shape[axis];
+    for (int axis = 0; fits && axis < got.shape.rank(); ++axis) fits = wanted.shape.dim(axis) == kUnknown ? op.is(kValueShape) : wanted.shape.dim(axis) == got.shape[axis];
     if (!fits) throw Wrong{"output " + std::to_string(i) + " is " + got.str() + " where infer has " + wanted.str()};
     if (got.shape.num_elements() > 0 && mutable_data(outputs[i]) == nullptr) throw Wrong{"output " + std::to_string(i) + " has no memory"};
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <weft/dtype.h>
+#include <weft/location.h>
 #include <weft/small_vector.h>
 
 namespace weft::inline v0 {
@@ -31,15 +32,29 @@ struct Dim {
 /// for rank <= 6.
 class WEFT_API Shape {
  public:
+  /// The number of an axis, and the line that asks for its size.
+  struct Axis {
+    int number;
+    Location at;
+    constexpr Axis(int axis, Location line = Location::here()) : number(axis), at(line) {}
+  };
+
   Shape() = default;                           ///< the shape of a scalar
   Shape(std::initializer_list<Dim> sizes);     ///< Throws ShapeError for a size below -1 or too many of them.
   explicit Shape(std::span<const std::int64_t> sizes);
 
   int rank() const { return static_cast<int>(sizes_.size()); }
-  std::int64_t operator[](int axis) const { return sizes_[position(axis)]; }  ///< Throws IndexError unless 0 <= axis < rank().
+  /// The size of an axis, as a number. Throws ShapeError where it is kUnknown, as in a trace for tensors of any size: a program that computed
+  /// with it would be wrong. There `shape_of(x)[axis]` is the size as a Tensor. Throws IndexError unless 0 <= axis < rank().
+  std::int64_t operator[](Axis axis) const {
+    const std::int64_t size = sizes_[position(axis)];
+    if (size == kUnknown) fail_unknown(axis);
+    return size;
+  }
+  std::int64_t dim(int axis) const { return sizes_[position({axis, {}})]; }  ///< The same, but kUnknown where it is.
   void set(int axis, std::int64_t size);  ///< Throws IndexError as [] does, ShapeError for a size below -1.
   void append(std::int64_t size);         ///< Throws ShapeError for a size below -1 or one too many.
-  const std::int64_t* begin() const { return sizes_.begin(); }
+  const std::int64_t* begin() const { return sizes_.begin(); }  ///< all sizes, kUnknown where they are
   const std::int64_t* end() const { return sizes_.end(); }
   std::span<const std::int64_t> sizes() const { return sizes_; }
 
@@ -49,11 +64,12 @@ class WEFT_API Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
-  std::size_t position(int axis) const {
-    if (static_cast<std::size_t>(axis) >= sizes_.size()) fail_axis(axis);
-    return static_cast<std::size_t>(axis);
+  std::size_t position(Axis axis) const {
+    if (static_cast<std::size_t>(axis.number) >= sizes_.size()) fail_axis(axis);
+    return static_cast<std::size_t>(axis.number);
   }
-  [[noreturn]] void fail_axis(int axis) const;
+  [[noreturn]] void fail_axis(Axis axis) const;
+  [[noreturn]] void fail_unknown(Axis axis) const;
 
   Ints sizes_;
 };

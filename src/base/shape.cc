@@ -34,7 +34,7 @@ Shape::Shape(std::initializer_list<Dim> sizes) {
 Shape::Shape(std::span<const std::int64_t> sizes) : sizes_(sizes.begin(), sizes.end()) { check_sizes(sizes_); }
 
 void Shape::set(int axis, std::int64_t size) {
-  const std::size_t at = position(axis);
+  const std::size_t at = position({axis, {}});
   check_size(size, at);
   sizes_[at] = size;
 }
@@ -45,9 +45,15 @@ void Shape::append(std::int64_t size) {
   sizes_.push_back(size);
 }
 
-void Shape::fail_axis(int axis) const {
-  throw IndexError("shape", "axis " + std::to_string(axis) + " is outside of " + str() + "; it " +
-                                (rank() == 0 ? "has no axes." : "must be from 0 to " + std::to_string(rank() - 1) + "."), {});
+void Shape::fail_unknown(Axis axis) const {
+  throw ShapeError("shape", "the size of axis " + std::to_string(axis.number) + " of " + str() +
+                                " is not known, so it is no number; in a traced body use shape_of(x)[" + std::to_string(axis.number) +
+                                "], the size as a Tensor, or trace for known sizes.", axis.at);
+}
+
+void Shape::fail_axis(Axis axis) const {
+  throw IndexError("shape", "axis " + std::to_string(axis.number) + " is outside of " + str() + "; it " +
+                                (rank() == 0 ? "has no axes." : "must be from 0 to " + std::to_string(rank() - 1) + "."), axis.at);
 }
 
 bool Shape::known() const {
@@ -79,7 +85,7 @@ std::string Shape::str() const {
   std::string text = "[";
   for (int i = 0; i < rank(); ++i) {
     if (i > 0) text += ',';
-    text += (*this)[i] == kUnknown ? "?" : std::to_string((*this)[i]);
+    text += dim(i) == kUnknown ? "?" : std::to_string(dim(i));
   }
   return text + ']';
 }

@@ -87,6 +87,22 @@ TEST(Spec, ComparesAndPrints) {
   EXPECT_EQ((Spec{i8, {kUnknown}}), (Spec{i8, {kUnknown}}));
 }
 
+TEST(Shape, TellsNoNumberForASizeThatIsNotKnown) {
+  const Shape shape = {2, kUnknown};
+  EXPECT_EQ(shape[0], 2);
+  EXPECT_EQ(shape.dim(0), 2);
+  EXPECT_EQ(shape.dim(1), kUnknown);
+  EXPECT_THROW(shape.dim(2), IndexError);
+  try {
+    ADD_FAILURE() << shape[1];
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.message(), "shape: the size of axis 1 of [2,?] is not known, so it is no number; in a traced body use shape_of(x)[1], the size as a Tensor, or "
+                               "trace for known sizes.");
+    EXPECT_EQ(error.location().line, __LINE__ - 4);
+    EXPECT_TRUE(std::string_view(error.location().file).ends_with("shape_test.cc"));
+  }
+}
+
 // Whatever is asked of a Shape, it stays one.
 TEST(Shape, RefusesAxesAndSizesThatItCannotHave) {
   Shape shape = {2, 3};

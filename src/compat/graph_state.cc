@@ -21,7 +21,7 @@ Tensor unknown_value(const Spec& spec) {
   const Interpreter::Scope eager(nullptr);
   Shape shape = spec.shape;
   for (int axis = 0; axis < shape.rank(); ++axis)
-    if (shape[axis] == kUnknown) shape.set(axis, 0);
+    if (shape.dim(axis) == kUnknown) shape.set(axis, 0);
   return is_floating(spec.dtype) ? fill(shape, Tensor(std::numeric_limits<double>::quiet_NaN(), spec.dtype)) : zeros(shape,
       {.dtype = spec.dtype});
 }

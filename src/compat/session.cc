@@ -179,7 +179,7 @@ class SessionState {
     if (!first.defined()) {
       Shape shape = spec.shape;
       for (int axis = 0; axis < shape.rank(); ++axis)
-        if (shape[axis] == kUnknown) shape.set(axis, 0);
+        if (shape.dim(axis) == kUnknown) shape.set(axis, 0);
       first = make_tensor({spec.dtype, shape});
     }
     own_[index].emplace(first, VariableOptions{.name = held.variable.name(), .trainable = held.variable.trainable(), .shape = spec.shape},

@@ -9,7 +9,7 @@ namespace weft::inline v0::infer {
 bool compatible(const Shape& a, const Shape& b) {
   if (a.rank() != b.rank()) return false;
   for (int i = 0; i < a.rank(); ++i)
-    if (!compatible(a[i], b[i])) return false;
+    if (!compatible(a.dim(i), b.dim(i))) return false;
   return true;
 }
 
@@ -48,7 +48,7 @@ Shape broadcast(const Infer& in, const Shape& x, const Shape& y, Described a, De
   Ints sizes(static_cast<std::size_t>(rank));
   for (int axis = 0; axis < rank; ++axis) {
     const int i = axis - (rank - x.rank()), j = axis - (rank - y.rank());
-    const std::int64_t p = i < 0 ? 1 : x[i], q = j < 0 ? 1 : y[j];
+    const std::int64_t p = i < 0 ? 1 : x.dim(i), q = j < 0 ? 1 : y.dim(j);
     if (p == 1) sizes[static_cast<std::size_t>(axis)] = q;
     else if (q == 1) sizes[static_cast<std::size_t>(axis)] = p;
     else if (compatible(p, q)) sizes[static_cast<std::size_t>(axis)] = merge(p, q);
@@ -87,7 +87,7 @@ Shape reduced_shape(const Infer&, const Shape& shape, const Ints& axes, bool kee
   Shape result;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const bool gone = std::find(axes.begin(), axes.end(), axis) != axes.end();
-    if (!gone) result.append(shape[axis]);
+    if (!gone) result.append(shape.dim(axis));
     else if (keepdims) result.append(1);
   }
   return result;

@@ -10,7 +10,7 @@ inline void broadcast_strides(const Shape& from, const Shape& to, std::int64_t* 
   std::int64_t stride = 1;
   const int shift = to.rank() - from.rank();
   for (int axis = to.rank() - 1; axis >= 0; --axis) {
-    const std::int64_t size = axis >= shift ? from[axis - shift] : 1;
+    const std::int64_t size = axis >= shift ? from.dim(axis - shift) : 1;
     strides[axis] = size == 1 ? 0 : stride;
     stride *= size;
   }

@@ -158,9 +158,9 @@ Tensor make_scalar(Literal number, DType dtype, Location written_at) {
 namespace detail {
 
 void check_row_length(const Shape& shape, int depth, std::size_t length, Location at) {
-  if (shape[depth] != static_cast<std::int64_t>(length))
+  if (shape.dim(depth) != static_cast<std::int64_t>(length))
     throw ShapeError("tensor", "the list is ragged: at depth " + std::to_string(depth) + " one row has " +
-                                   std::to_string(shape[depth]) + " elements and another " + std::to_string(length) +
+                                   std::to_string(shape.dim(depth)) + " elements and another " + std::to_string(length) +
                                    "; nested lists must be rectangular.", at);
 }
 
@@ -287,10 +287,10 @@ Tensor::operator bool() const {
 
 Tensor::Iterator Tensor::begin() const {
   if (rank() == 0) throw ShapeError("begin", "the tensor is a scalar; iteration goes over axis 0.", {});
-  if (shape()[0] == kUnknown)
+  if (shape().dim(0) == kUnknown)
     throw ShapeError("begin", "the tensor is " + spec().str() + "; the size of axis 0 must be known to iterate over it.", {});
   return {*this, 0};
 }
-Tensor::Iterator Tensor::end() const { return {*this, rank() == 0 ? 0 : shape()[0]}; }
+Tensor::Iterator Tensor::end() const { return {*this, rank() == 0 ? 0 : shape().dim(0)}; }
 
 }  // namespace weft::inline v0

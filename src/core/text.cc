@@ -124,7 +124,7 @@ class Writer {
   template <class Visit>
   void visit(int axis, std::int64_t offset, const Visit& each) {
     if (axis == shape_.rank()) return each(data_[offset]);
-    for (std::int64_t i : shown(shape_[axis], summarise_))
+    for (std::int64_t i : shown(shape_.dim(axis), summarise_))
       if (i >= 0) visit(axis + 1, offset + i * stride(axis), each);
   }
   void measure(int axis, std::int64_t offset) {
@@ -153,7 +153,7 @@ class Writer {
     }
     out_ += '[';
     const bool innermost = axis + 1 == shape_.rank();
-    const auto positions = shown(shape_[axis], summarise_);
+    const auto positions = shown(shape_.dim(axis), summarise_);
     std::size_t line_start = out_.size();
     for (std::size_t k = 0; k < positions.size(); ++k) {
       if (k > 0 && !innermost) out_ += std::string(static_cast<std::size_t>(shape_.rank() - axis - 1), '\n') + std::string(static_cast<std::size_t>(axis) + 1, ' ');

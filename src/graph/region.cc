@@ -57,7 +57,7 @@ bool decides_sizes(const Graph& graph, const GraphNode& node) {
 Spec merge_specs(const Spec& a, const Spec& b) {
   Ints sizes(a.shape.begin(), a.shape.end());
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] != b.shape[static_cast<int>(i)]) sizes[i] = kUnknown;
+    if (sizes[i] != b.shape.dim(static_cast<int>(i))) sizes[i] = kUnknown;
   return {a.dtype, Shape(std::span<const std::int64_t>(sizes))};
 }
 
@@ -111,7 +111,7 @@ Specs infer_loop(const Infer& in) {
   std::int64_t turns = kUnknown;
   for (std::size_t i = 0; i < region.elements; ++i) {
     Spec& element = inputs[region.carried + i];
-    const std::int64_t rows = element.shape[0];
+    const std::int64_t rows = element.shape.dim(0);
     if (turns != kUnknown && rows != kUnknown && rows != turns)
       in.shape_error(unequal_rows(turns, rows));
     if (rows != kUnknown) turns = rows;

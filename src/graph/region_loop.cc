@@ -22,7 +22,7 @@ struct LoopParts {
     elements = inputs.subspan(region.carried, region.elements);
     read = inputs.subspan(region.carried + region.elements);
     results = body.graph().outputs.size() - region.carried - conditional;
-    if (!elements.empty()) turns = elements[0].shape()[0];
+    if (!elements.empty()) turns = elements[0].shape().dim(0);
   }
   // A loop that is known to take so many turns, with what is left of its body.
   LoopParts(const LoopParts& loop, const Runner& rest, std::span<const Tensor> left, std::int64_t count)
@@ -66,7 +66,7 @@ class Rows {
   std::size_t size() const { return size_; }
   Tensor finish(std::int64_t turns) {
     if (!kept_) return {};
-    if (whole_.shape()[0] != turns) resize(static_cast<std::size_t>(turns), static_cast<std::size_t>(turns));
+    if (whole_.shape().dim(0) != turns) resize(static_cast<std::size_t>(turns), static_cast<std::size_t>(turns));
     return whole_;
   }
 
@@ -165,7 +165,7 @@ bool run_counted(Tensors& outputs, const LoopParts& loop, const Counting& counti
 Tensor stacked(const KernelCall& call, const std::vector<Tensor>& rows, const Spec& if_none) {
   Spec row = rows.empty() ? row_of(if_none) : rows[0].spec();
   for (int axis = 0; axis < row.shape.rank(); ++axis)
-    if (row.shape[axis] == kUnknown) row.shape.set(axis, 0);
+    if (row.shape.dim(axis) == kUnknown) row.shape.set(axis, 0);
   Tensor whole = make_tensor(rows_of(row, static_cast<std::int64_t>(rows.size())));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].spec() != row)
@@ -221,7 +221,7 @@ void run_loop(KernelCall& call) {
   const Region& region = region_of(call);
   const LoopParts loop(call, region);
   for (const Tensor& element : loop.elements)  // inference has seen to it, unless it could not know
-    if (element.shape()[0] != loop.turns) call.shape_error(unequal_rows(loop.turns, element.shape()[0]));
+    if (element.shape().dim(0) != loop.turns) call.shape_error(unequal_rows(loop.turns, element.shape().dim(0)));
   std::vector<bool> kept;  // kinds of rows that somebody reads
   for (std::size_t i = 0; i < loop.stacked(); ++i) kept.push_back(call.unread.empty() || !call.unread[loop.carried.size() + i]);
   if (const Counting* const counting = region.counted(); counting != nullptr && std::find(kept.begin(), kept.end(), true) == kept.end())

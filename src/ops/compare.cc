@@ -81,8 +81,8 @@ Specs infer_ensure_shape(const Infer& in) {
   for (int axis = 0; axis < refined.rank(); ++axis) {
     const std::int64_t size = wanted[static_cast<std::size_t>(axis)];
     if (size == kUnknown) continue;
-    if (!infer::compatible(refined[axis], size))
-      in.shape_error(stated + "axis " + std::to_string(axis) + " is " + std::to_string(refined[axis]) + " and not " + std::to_string(size) + ".");
+    if (!infer::compatible(refined.dim(axis), size))
+      in.shape_error(stated + "axis " + std::to_string(axis) + " is " + std::to_string(refined.dim(axis)) + " and not " + std::to_string(size) + ".");
     refined.set(axis, size);
   }
   return {{in.dtype(0), shape_of(in, Ints(refined.begin(), refined.end()))}};

@@ -17,7 +17,7 @@ std::vector<AttrDef> conv_attrs() { return {strides_attr(), padding_attr(), pads
 std::string spatial_axis(const std::string& x, int axis) { return "axis " + std::to_string(axis + 1) + " of " + x; }
 
 std::int64_t groups_of(const Shape& x, const Shape& filters) {
-  const std::int64_t in = x[x.rank() - 1], depth = filters[filters.rank() - 2];
+  const std::int64_t in = x.dim(x.rank() - 1), depth = filters.dim(filters.rank() - 2);
   return depth == 0 ? 1 : in / depth;
 }
 
@@ -29,7 +29,7 @@ Shape conv_shape(const Infer& in, const Shape& x, const Shape& filters, const st
   if (filters.rank() != rank)
     in.shape_error(filters_name + " has rank " + std::to_string(filters.rank()) + ", but " + x_name + " has rank " + std::to_string(rank) +
                    "; filters must be " + std::to_string(axes) + " spatial axes, input channels, output channels.");
-  const std::int64_t channels = x[rank - 1], depth = filters[rank - 2], width = filters[rank - 1];
+  const std::int64_t channels = x.dim(rank - 1), depth = filters.dim(rank - 2), width = filters.dim(rank - 1);
   if (infer::known(channels) && infer::known(depth)) {
     const bool fits = depth == 0 ? channels == 0 : channels > 0 && channels % depth == 0;
     if (!fits)
@@ -41,11 +41,11 @@ Shape conv_shape(const Infer& in, const Shape& x, const Shape& filters, const st
                      " groups of input channels do not divide; make them a multiple.");
   }
   const Ints strides = per_axis(in, "strides", axes), dilations = per_axis(in, "dilations", axes), pads = checked_pads(in, axes);
-  Shape result({x[0]});
+  Shape result({x.dim(0)});
   for (int a = 0; a < axes; ++a) {
     const auto i = static_cast<std::size_t>(a);
-    if (filters[a] == 0) in.shape_error(filters_name + " has no taps along axis " + std::to_string(a) + "; give it a size of 1 or more.");
-    result.append(slide(in, spatial_axis(x_name, a), x[a + 1], filters[a], strides[i], dilations[i], pads[2 * i], pads[2 * i + 1]).out);
+    if (filters.dim(a) == 0) in.shape_error(filters_name + " has no taps along axis " + std::to_string(a) + "; give it a size of 1 or more.");
+    result.append(slide(in, spatial_axis(x_name, a), x.dim(a + 1), filters.dim(a), strides[i], dilations[i], pads[2 * i], pads[2 * i + 1]).out);
   }
   result.append(width);
   infer::count(in, result);
@@ -55,11 +55,11 @@ Shape conv_shape(const Infer& in, const Shape& x, const Shape& filters, const st
 kernels::ConvShape kernel_shape(const OpArgs& in, const Shape& x, const Shape& filters) {
   const int rank = x.rank(), axes = rank - 2, first = kernels::kMaxWindowAxes - axes;
   const Ints strides = per_axis(in, "strides", axes), dilations = per_axis(in, "dilations", axes), pads = checked_pads(in, axes);
-  kernels::ConvShape shape{.batch = x[0], .in_channels = x[rank - 1], .out_channels = filters[rank - 1], .groups = groups_of(x, filters), .axis = {}};
+  kernels::ConvShape shape{.batch = x.dim(0), .in_channels = x.dim(rank - 1), .out_channels = filters.dim(rank - 1), .groups = groups_of(x, filters), .axis = {}};
   for (int a = 0; a < axes; ++a) {
     const auto i = static_cast<std::size_t>(a);
-    const Slide at = slide(in, "", x[a + 1], filters[a], strides[i], dilations[i], pads[2 * i], pads[2 * i + 1]);
-    shape.axis[first + a] = {x[a + 1], at.out, filters[a], strides[i], dilations[i], at.before};
+    const Slide at = slide(in, "", x.dim(a + 1), filters.dim(a), strides[i], dilations[i], pads[2 * i], pads[2 * i + 1]);
+    shape.axis[first + a] = {x.dim(a + 1), at.out, filters.dim(a), strides[i], dilations[i], at.before};
   }
   return shape;
 }
@@ -161,7 +161,7 @@ Specs infer_transposed(const Infer& in) {
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i] < (i == 0 ? -1 : 0)) in.shape_error("output_shape has the size " + std::to_string(given[i]) + "; sizes are >= 0, or -1 for the batch of x.");
   Shape result(given);
-  if (given[0] == -1) result.set(0, in.shape(0)[0]);
+  if (given[0] == -1) result.set(0, in.shape(0).dim(0));
   infer::count(in, result);
   const Shape expected = conv_shape(in, result, in.shape(1), "output_shape " + result.str(), in.named(1));
   if (!infer::compatible(in.shape(0), expected))
@@ -179,7 +179,7 @@ std::vector<AttrDef> transposed_attrs() {
 void require_depthwise(const Infer& in) {
   in.require_rank(0, 4);
   in.require_rank(1, 4);
-  const std::int64_t channels = in.shape(0)[3], depth = in.shape(1)[2];
+  const std::int64_t channels = in.shape(0).dim(3), depth = in.shape(1).dim(2);
   if (!infer::compatible(channels, depth) || depth == 0)
     in.shape_error(in.named(1) + " takes " + std::to_string(depth) + " input channels, but " + in.named(0) + " has " +
                    (infer::known(channels) ? std::to_string(channels) : "an unknown number") + "; they must be equal, and at least one.");
@@ -188,7 +188,7 @@ void require_depthwise(const Infer& in) {
 Shape grouped_shape(const Infer& in, const Shape& filters) {
   Shape result = filters;
   const int rank = filters.rank();
-  result.set(rank - 1, infer::mul(in, filters[rank - 2], filters[rank - 1]));
+  result.set(rank - 1, infer::mul(in, filters.dim(rank - 2), filters.dim(rank - 1)));
   result.set(rank - 2, 1);
   return result;
 }
@@ -406,10 +406,10 @@ std::vector<Op> conv() {
          Shape result = depthwise_shape(in);
          in.require_rank(2, 4);
          const Shape& pointwise = in.shape(2);
-         if (!infer::compatible(pointwise[0], 1) || !infer::compatible(pointwise[1], 1) || !infer::compatible(pointwise[2], result[3]))
-           in.shape_error(in.named(2) + " must be [1,1," + (infer::known(result[3]) ? std::to_string(result[3]) : "?") +
+         if (!infer::compatible(pointwise.dim(0), 1) || !infer::compatible(pointwise.dim(1), 1) || !infer::compatible(pointwise.dim(2), result.dim(3)))
+           in.shape_error(in.named(2) + " must be [1,1," + (infer::known(result.dim(3)) ? std::to_string(result.dim(3)) : "?") +
                           ",output channels]: one tap that takes all channels of the depthwise result.");
-         result.set(3, pointwise[3]);
+         result.set(3, pointwise.dim(3));
          infer::count(in, result);
          return {{in.dtype(0), result}};
        },

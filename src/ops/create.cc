@@ -113,11 +113,11 @@ void linspace_of(KernelCall& call) {
 // Writes x, read through `strides`, to y from axis `axis` of `shape` inward; returns the end of what it wrote.
 char* repeat(const char* x, const std::int64_t* strides, const Shape& shape, int axis, std::size_t element_size, char* y) {
   if (axis == shape.rank()) return std::copy_n(x, element_size, y);
-  if (axis + 1 == shape.rank() && strides[axis] == 1) return std::copy_n(x, static_cast<std::size_t>(shape[axis]) * element_size, y);
+  if (axis + 1 == shape.rank() && strides[axis] == 1) return std::copy_n(x, static_cast<std::size_t>(shape.dim(axis)) * element_size, y);
   char* const start = y;
   y = repeat(x, strides, shape, axis + 1, element_size, y);
   const std::ptrdiff_t block = y - start, step = strides[axis] * static_cast<std::int64_t>(element_size);
-  for (std::int64_t i = 1; i < shape[axis]; ++i) {
+  for (std::int64_t i = 1; i < shape.dim(axis); ++i) {
     if (step == 0) y = std::copy_n(start, block, y);
     else y = repeat(x + i * step, strides, shape, axis + 1, element_size, y);
   }
@@ -210,7 +210,7 @@ std::vector<Op> create() {
          const Shape& shape = call.out_shape();
          const std::int64_t count = shape.num_elements();
          if (count == 0) return;
-         const std::int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+         const std::int64_t rows = shape.dim(shape.rank() - 2), columns = shape.dim(shape.rank() - 1);
          with_element(call.out_dtype(), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
            for (T *y = call.out<T>(), *end = y + count; y != end; y += rows * columns)
@@ -229,7 +229,7 @@ std::vector<Op> create() {
        .infer = [](const Infer& in) -> Specs {
          infer::require_same_shape(in, 1);
          Ints sizes{in.integer("num")};
-         for (int i = 0; i < in.rank(0); ++i) sizes.push_back(infer::merge(in.shape(0)[i], in.shape(1)[i]));
+         for (int i = 0; i < in.rank(0); ++i) sizes.push_back(infer::merge(in.shape(0).dim(i), in.shape(1).dim(i)));
          const Shape shape(sizes);
          infer::count(in, shape);
          return {{in.dtype(0), shape}};
@@ -270,7 +270,7 @@ std::vector<Op> create() {
          require_exact(in, "on_value");
          require_exact(in, "off_value");
          Ints sizes;
-         for (int i = 0; i <= in.rank(0); ++i) sizes.push_back(i == axis ? in.integer("depth") : in.shape(0)[i < axis ? i : i - 1]);
+         for (int i = 0; i <= in.rank(0); ++i) sizes.push_back(i == axis ? in.integer("depth") : in.shape(0).dim(i < axis ? i : i - 1));
          const Shape shape(sizes);
          infer::count(in, shape);
          return {{in.dtype_attr("dtype"), shape}};
@@ -281,7 +281,7 @@ std::vector<Op> create() {
          if (call.out_shape().num_elements() == 0) return;
          const int axis = Infer{static_cast<const OpArgs&>(call), {}}.axis("axis", shape.rank() + 1);
          std::int64_t outer = 1, inner = 1;
-         for (int i = 0; i < shape.rank(); ++i) (i < axis ? outer : inner) *= shape[i];
+         for (int i = 0; i < shape.rank(); ++i) (i < axis ? outer : inner) *= shape.dim(i);
          const kernels::ScratchOf<std::int64_t> indices(outer * inner);
          copy_integers(call, indices.get());
          with_element(call.out_dtype(), [&](auto* tag) {
@@ -371,7 +371,7 @@ std::vector<Op> create() {
          Ints sizes(in.count(), 1);
          for (std::size_t i = 0; i < in.count(); ++i) {
            if (in.rank(i) > 1) in.shape_error(in.named(i) + " has rank " + std::to_string(in.rank(i)) + "; a grid is made from vectors or scalars.");
-           if (in.rank(i) == 1) sizes[static_cast<std::size_t>(grid_axis(in, i, in.count()))] = in.shape(i)[0];
+           if (in.rank(i) == 1) sizes[static_cast<std::size_t>(grid_axis(in, i, in.count()))] = in.shape(i).dim(0);
          }
          const Shape shape(sizes);
          infer::count(in, shape);

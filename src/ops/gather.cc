@@ -25,7 +25,7 @@ int batch_dims(const OpArgs& args, int indices_rank) {
 
 void require_same_batch(const Infer& in, std::size_t x, std::size_t indices, int batch) {
   for (int axis = 0; axis < batch; ++axis)
-    if (!infer::compatible(in.shape(x)[axis], in.shape(indices)[axis]))
+    if (!infer::compatible(in.shape(x).dim(axis), in.shape(indices).dim(axis)))
       in.shape_error(in.named(x) + " and " + in.named(indices) + " differ in batch axis " + std::to_string(axis) + "; the first batch_dims sizes must agree.");
 }
 
@@ -43,9 +43,9 @@ Shape gathered_shape(const Infer& in, std::size_t x, std::size_t indices) {
     in.value_error("axis is " + std::to_string(axis) + " and batch_dims " + std::to_string(batch) + "; axis must come after the batch axes.");
   require_same_batch(in, x, indices, batch);
   Shape result;
-  for (int i = 0; i < axis; ++i) result.append(i < batch ? infer::merge(in.shape(x)[i], in.shape(indices)[i]) : in.shape(x)[i]);
-  for (int i = batch; i < in.rank(indices); ++i) result.append(in.shape(indices)[i]);
-  for (int i = axis + 1; i < in.rank(x); ++i) result.append(in.shape(x)[i]);
+  for (int i = 0; i < axis; ++i) result.append(i < batch ? infer::merge(in.shape(x).dim(i), in.shape(indices).dim(i)) : in.shape(x).dim(i));
+  for (int i = batch; i < in.rank(indices); ++i) result.append(in.shape(indices).dim(i));
+  for (int i = axis + 1; i < in.rank(x); ++i) result.append(in.shape(x).dim(i));
   return checked(in, result);
 }
 
@@ -58,7 +58,7 @@ struct AxisRows {
 AxisRows axis_rows(const KernelCall& call, const Shape& few, const Shape& indices) {
   const int axis = without_specs(call).axis("axis", few.rank()), batch = batch_dims(call, indices.rank());
   return {axis,
-          {.batch = extent(indices, 0, batch), .outer = extent(few, batch, axis), .count = extent(indices, batch, indices.rank()), .size = few[axis]},
+          {.batch = extent(indices, 0, batch), .outer = extent(few, batch, axis), .count = extent(indices, batch, indices.rank()), .size = few.dim(axis)},
           extent(few, axis + 1, few.rank())};
 }
 
@@ -71,9 +71,9 @@ void require_updates(const Infer& in, std::size_t indices, std::size_t updates, 
   const Shape &tuples = in.shape(indices), &given = in.shape(updates);
   const int outer = tuples.rank() - 1;
   const std::int64_t depth = outer + target.rank() - batch - given.rank();
-  bool fits = depth >= 0 && depth <= target.rank() - batch && infer::compatible(tuples[outer], depth);
-  for (int axis = 0; fits && axis < outer; ++axis) fits = infer::compatible(given[axis], tuples[axis]);
-  for (int axis = outer; fits && axis < given.rank(); ++axis) fits = infer::compatible(given[axis], target[axis - outer + batch + static_cast<int>(depth)]);
+  bool fits = depth >= 0 && depth <= target.rank() - batch && infer::compatible(tuples.dim(outer), depth);
+  for (int axis = 0; fits && axis < outer; ++axis) fits = infer::compatible(given.dim(axis), tuples.dim(axis));
+  for (int axis = outer; fits && axis < given.rank(); ++axis) fits = infer::compatible(given.dim(axis), target.dim(axis - outer + batch + static_cast<int>(depth)));
   if (!fits)
     in.shape_error(in.named(updates) + " does not fit " + in.named(indices) + " and " + target_name +
                    "; updates has the sizes of indices without the last, then those of " + target_name + " that the indices leave.");
@@ -86,7 +86,7 @@ std::int64_t depth_by_rank(const Tensor& indices, const Tensor& target, const Te
 
 void require_tuples(const KernelCall& call, std::size_t indices, std::size_t target, int batch) {
   const Shape& shape = call.shape(indices);
-  const std::int64_t depth = shape[shape.rank() - 1];
+  const std::int64_t depth = shape.dim(shape.rank() - 1);
   const std::int64_t bad = kernels::first_tuple_outside(indices_of(call, indices), depth == 0 ? 0 : shape.num_elements() / depth, depth, call.shape(target).begin() + batch);
   if (bad >= 0) refuse_index(call, indices, bad, target, batch + static_cast<int>(bad % depth));
 }
@@ -99,7 +99,7 @@ struct TupleRows {
 
 TupleRows tuple_rows(const KernelCall& call, std::size_t indices, const Shape& target, int batch) {
   const Shape& shape = call.shape(indices);
-  const int outer = shape.rank() - 1, depth = static_cast<int>(shape[outer]);
+  const int outer = shape.rank() - 1, depth = static_cast<int>(shape.dim(outer));
   const std::int64_t slices = extent(target, batch, batch + depth);
   return {{indices_of(call, indices), depth, target.begin() + batch, extent(shape, batch, outer), slices},
           {.count = extent(shape, 0, outer), .size = 0},
@@ -257,7 +257,7 @@ std::vector<Op> gather() {
          in.require_rank(0, 1);
          in.require_rank_at_least(2, 1);
          Shape expected = in.shape(2);
-         expected.set(0, in.shape(0)[0]);
+         expected.set(0, in.shape(0).dim(0));
          if (!infer::compatible(in.shape(1), expected))
            in.shape_error(in.named(1) + " must be " + expected.str() + ": one row of " + in.named(2) + " for each of " + in.named(0) + ".");
          return {{in.dtype(1), in.shape(2)}};
@@ -266,7 +266,7 @@ std::vector<Op> gather() {
        .kernel = [](KernelCall& call) {
          clear_output(call);
          const Shape& shape = call.out_shape();
-         const kernels::Rows rows{.count = call.shape(0)[0], .size = shape[0]};
+         const kernels::Rows rows{.count = call.shape(0).dim(0), .size = shape.dim(0)};
          with_number(call.dtype(1), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
            kernels::scatter_rows(call.in<T>(1), indices_of(call, 0), rows, extent(shape, 1, shape.rank()), call.out<T>(), kAdd);
@@ -286,9 +286,9 @@ std::vector<Op> gather() {
          in.require_rank_at_least(0, count);
          Shape result;
          std::int64_t merged = 1;
-         for (int axis = 0; axis < count; ++axis) merged = infer::mul(in, merged, in.shape(0)[axis]);
+         for (int axis = 0; axis < count; ++axis) merged = infer::mul(in, merged, in.shape(0).dim(axis));
          result.append(merged);
-         for (int axis = count; axis < in.rank(0); ++axis) result.append(in.shape(0)[axis]);
+         for (int axis = count; axis < in.rank(0); ++axis) result.append(in.shape(0).dim(axis));
          return {{in.dtype(0), checked(in, result)}};
        },
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
@@ -313,15 +313,15 @@ std::vector<Op> gather() {
          in.require_rank_at_least(1, batch + 1);
          require_same_batch(in, 0, 1, batch);
          const int outer = in.rank(1) - 1;
-         const std::int64_t wanted = in.integer("depth"), last = in.shape(1)[outer], depth = wanted < 0 ? last : wanted;
+         const std::int64_t wanted = in.integer("depth"), last = in.shape(1).dim(outer), depth = wanted < 0 ? last : wanted;
          if (!infer::known(depth)) in.shape_error(in.named(1) + " has tuples of unknown length; give it as depth.");
          if (!infer::compatible(depth, last)) in.shape_error("depth is " + std::to_string(wanted) + ", but the last size of " + in.named(1) + " differs; they must agree.");
          if (depth > in.rank(0) - batch)
            in.shape_error(in.named(1) + " has tuples of " + std::to_string(depth) + " indices, but " + in.named(0) + " has only " +
                           std::to_string(in.rank(0) - batch) + " axes to index.");
          Shape result;
-         for (int axis = 0; axis < outer; ++axis) result.append(axis < batch ? infer::merge(in.shape(0)[axis], in.shape(1)[axis]) : in.shape(1)[axis]);
-         for (int axis = batch + static_cast<int>(depth); axis < in.rank(0); ++axis) result.append(in.shape(0)[axis]);
+         for (int axis = 0; axis < outer; ++axis) result.append(axis < batch ? infer::merge(in.shape(0).dim(axis), in.shape(1).dim(axis)) : in.shape(1).dim(axis));
+         for (int axis = batch + static_cast<int>(depth); axis < in.rank(0); ++axis) result.append(in.shape(0).dim(axis));
          return {{in.dtype(0), checked(in, result)}};
        },
        .validate = [](const KernelCall& call) { require_tuples(call, 1, 0, static_cast<int>(call.integer("batch_dims"))); },
@@ -361,13 +361,13 @@ std::vector<Op> gather() {
        },
        .validate = [](const KernelCall& call) {
          const Shape &shape = call.shape(0), target(call.ints("shape"));
-         const std::int64_t depth = shape[shape.rank() - 1];
+         const std::int64_t depth = shape.dim(shape.rank() - 1);
          const kernels::Indices indices = indices_of(call, 0);
          const std::int64_t bad = kernels::first_tuple_outside(indices, depth == 0 ? 0 : shape.num_elements() / depth, depth, target.begin());
          if (bad < 0) return;
          const int axis = static_cast<int>(bad % depth);
          call.index_error(element_name(call, 0, bad) + " is " + std::to_string(indices[bad]) + "; axis " + std::to_string(axis) + " of shape " + target.str() +
-                          (target[axis] == 0 ? " is empty, so that no index is in range." : " takes indices from 0 to " + std::to_string(target[axis] - 1) + "."));
+                          (target.dim(axis) == 0 ? " is empty, so that no index is in range." : " takes indices from 0 to " + std::to_string(target.dim(axis) - 1) + "."));
        },
        .kernel = [](KernelCall& call) {
          clear_output(call);
@@ -466,8 +466,8 @@ std::vector<Op> gather() {
        .infer = [](const Infer& in) -> Specs {
          in.require_rank_at_least(0, 1);
          const int outer = in.rank(0) - 1;
-         if (in.shape(0)[outer] > in.rank(1))
-           in.shape_error(in.named(0) + " has tuples of " + std::to_string(in.shape(0)[outer]) + " indices, but " + in.named(1) + " has only " + std::to_string(in.rank(1)) + " axes.");
+         if (in.shape(0).dim(outer) > in.rank(1))
+           in.shape_error(in.named(0) + " has tuples of " + std::to_string(in.shape(0).dim(outer)) + " indices, but " + in.named(1) + " has only " + std::to_string(in.rank(1)) + " axes.");
          return {{bool_, Shape(in.shape(0).sizes().first(static_cast<std::size_t>(outer)))}};
        },
        .validate = [](const KernelCall& call) { require_tuples(call, 0, 1, 0); },
@@ -516,12 +516,12 @@ std::vector<Op> gather() {
          in.require_rank_at_least(1, 1);
          const int axis = in.axis("axis", in.rank(0)), end = axis + in.rank(1);
          bool fits = end <= in.rank(0);
-         for (int i = axis; fits && i < end; ++i) fits = infer::compatible(in.shape(0)[i], in.shape(1)[i - axis]);
+         for (int i = axis; fits && i < end; ++i) fits = infer::compatible(in.shape(0).dim(i), in.shape(1).dim(i - axis));
          if (!fits) in.shape_error(in.named(1) + " must have the sizes of " + in.named(0) + " from axis " + std::to_string(axis) + " on.");
          Shape result;
-         for (int i = 0; i < axis; ++i) result.append(in.shape(0)[i]);
+         for (int i = 0; i < axis; ++i) result.append(in.shape(0).dim(i));
          result.append(kUnknown);
-         for (int i = end; i < in.rank(0); ++i) result.append(in.shape(0)[i]);
+         for (int i = end; i < in.rank(0); ++i) result.append(in.shape(0).dim(i));
          return {{in.dtype(0), result}};
        },
        .kernel = [](KernelCall& call) {
@@ -553,13 +553,13 @@ std::vector<Op> gather() {
          in.require_rank_at_least(1, 1);
          const int axis = in.axis("axis", in.rank(0));
          Shape result;
-         for (int i = 0; i < axis; ++i) result.append(in.shape(0)[i]);
+         for (int i = 0; i < axis; ++i) result.append(in.shape(0).dim(i));
          for (std::int64_t size : in.shape(1)) result.append(size);
-         for (int i = axis + 1; i < in.rank(0); ++i) result.append(in.shape(0)[i]);
+         for (int i = axis + 1; i < in.rank(0); ++i) result.append(in.shape(0).dim(i));
          return {{in.dtype(0), checked(in, result)}};
        },
        .validate = [](const KernelCall& call) {
-         const std::int64_t size = call.shape(0)[without_specs(call).axis("axis", call.shape(0).rank())];
+         const std::int64_t size = call.shape(0).dim(without_specs(call).axis("axis", call.shape(0).rank()));
          const std::int64_t trues = kernels::count_true(call.in<bool>(1), call.shape(1).num_elements());
          if (size != trues)
            call.shape_error("x has " + std::to_string(size) + " slices along axis, but mask holds at " + std::to_string(trues) + " places; give one slice for each.");
@@ -600,8 +600,8 @@ std::vector<Op> gather() {
              if (!convert<bool>(x[i])) continue;
              std::int64_t rest = i;
              for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-               y[axis] = rest % shape[axis];
-               rest /= shape[axis];
+               y[axis] = rest % shape.dim(axis);
+               rest /= shape.dim(axis);
              }
              y += shape.rank();
            }

@@ -12,8 +12,8 @@ namespace weft::inline v0::rows {
 namespace {
 
 Shape batch_of(const Shape& shape, std::size_t matrix_rank = 2) { return Shape(shape.sizes().first(shape.sizes().size() - matrix_rank)); }
-std::int64_t rows_of(const Shape& shape) { return shape[shape.rank() - 2]; }
-std::int64_t cols_of(const Shape& shape) { return shape[shape.rank() - 1]; }
+std::int64_t rows_of(const Shape& shape) { return shape.dim(shape.rank() - 2); }
+std::int64_t cols_of(const Shape& shape) { return shape.dim(shape.rank() - 1); }
 
 void require_square(const Infer& in, std::size_t i = 0) {
   in.require_rank_at_least(i, 2);
@@ -48,7 +48,7 @@ std::string matrix_name(const KernelCall& call, std::size_t input, std::int64_t 
   const Shape batch = batch_of(call.shape(input));
   if (batch.rank() == 0) return call.name(input);
   std::string place;
-  for (int axis = batch.rank() - 1; axis >= 0; matrix /= batch[axis], --axis) place = std::to_string(matrix % batch[axis]) + (place.empty() ? "" : ",") + place;
+  for (int axis = batch.rank() - 1; axis >= 0; matrix /= batch.dim(axis), --axis) place = std::to_string(matrix % batch.dim(axis)) + (place.empty() ? "" : ",") + place;
   return call.name(input) + "[" + place + "]";
 }
 
@@ -103,9 +103,9 @@ void for_each_system(KernelCall& call, const Solve& solve) {
   broadcast_strides(batch_of(b), batch, b_strides);
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t a_at = 0, b_at = 0, rest = i;
-    for (int axis = batch.rank() - 1; axis >= 0; rest /= batch[axis], --axis) {
-      a_at += rest % batch[axis] * a_strides[axis];
-      b_at += rest % batch[axis] * b_strides[axis];
+    for (int axis = batch.rank() - 1; axis >= 0; rest /= batch.dim(axis), --axis) {
+      a_at += rest % batch.dim(axis) * a_strides[axis];
+      b_at += rest % batch.dim(axis) * b_strides[axis];
     }
     T* x = call.out<T>() + i * b_size;
     std::copy_n(call.in<T>(1) + b_at * b_size, b_size, x);

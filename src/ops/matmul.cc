@@ -73,8 +73,8 @@ void matmul_kernel(KernelCall& call) {
   std::int64_t a_strides[kMaxRank], b_strides[kMaxRank], stride = s.m * s.n;
   broadcast_strides(batch_of(a), batch_of(c), a_strides);
   broadcast_strides(batch_of(b), batch_of(c), b_strides);
-  for (int axis = batch_rank - 1; axis >= 0; stride *= c[axis], --axis)
-    indices.push_back({c[axis], a_strides[axis] * s.m * s.k, b_strides[axis] * s.k * s.n, stride});
+  for (int axis = batch_rank - 1; axis >= 0; stride *= c.dim(axis), --axis)
+    indices.push_back({c.dim(axis), a_strides[axis] * s.m * s.k, b_strides[axis] * s.k * s.n, stride});
   indices.push_back({s.m, ta ? 1 : s.k, 0, s.n});
   indices.push_back({s.n, 0, tb ? s.k : 1, 1});
   indices.push_back({s.k, ta ? s.m : 1, tb ? 1 : s.n, 0});
@@ -214,7 +214,7 @@ class Sizes {
       const auto at = static_cast<std::size_t>(labels[static_cast<std::size_t>(axis)]);
       std::int64_t& size = sizes_[at];
       const bool repeats = broadcast || !std::isalpha(static_cast<int>(at));
-      const std::int64_t next = shape[axis];
+      const std::int64_t next = shape.dim(axis);
       if (!seen_[at] || (repeats && size == 1)) size = next;
       else if (repeats && next == 1) continue;
       else if (infer::compatible(size, next)) size = infer::merge(size, next);
@@ -261,7 +261,7 @@ struct Factor {
   Factor(Tensor tensor, const std::string& labels) : value(std::move(tensor)) {
     std::int64_t stride = 1;
     for (int axis = value.rank() - 1; axis >= 0; --axis) {
-      const std::int64_t size = value.shape()[axis];
+      const std::int64_t size = value.shape().dim(axis);
       if (size != 1) strides[static_cast<std::size_t>(labels[static_cast<std::size_t>(axis)])] += stride;
       stride *= std::max<std::int64_t>(size, 1);
     }
@@ -382,12 +382,12 @@ Specs infer_tensordot(const Infer& in) {
   const auto pairs = paired_axes(in);
   Shape result;
   for (const auto& [x, y] : pairs)
-    if (!infer::compatible(in.shape(0)[x], in.shape(1)[y]))
+    if (!infer::compatible(in.shape(0).dim(x), in.shape(1).dim(y)))
       in.shape_error("axis " + std::to_string(x) + " of " + in.named(0) + " and axis " + std::to_string(y) + " of " + in.named(1) + " are summed over together; their sizes must match.");
   for (int axis = 0; axis < in.rank(0); ++axis)
-    if (std::none_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p.first == axis; })) result.append(in.shape(0)[axis]);
+    if (std::none_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p.first == axis; })) result.append(in.shape(0).dim(axis));
   for (int axis = 0; axis < in.rank(1); ++axis)
-    if (std::none_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p.second == axis; })) result.append(in.shape(1)[axis]);
+    if (std::none_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p.second == axis; })) result.append(in.shape(1).dim(axis));
   if (result.rank() > kMaxRank) in.shape_error("the result would have rank " + std::to_string(result.rank()) + "; " + std::to_string(kMaxRank) + " is the most.");
   infer::count(in, result);
   return {{in.dtype(0), result}};
@@ -478,10 +478,10 @@ std::vector<Op> matmul() {
          in.require_rank_at_least(1, 1);
          const bool turned = in.flag("transpose_a");
          const Shape &a = in.shape(0), &b = in.shape(1);
-         const std::int64_t rows = a[a.rank() - (turned ? 1 : 2)], cols = a[a.rank() - (turned ? 2 : 1)];
-         if (!infer::compatible(cols, b[b.rank() - 1]))
+         const std::int64_t rows = a.dim(a.rank() - (turned ? 1 : 2)), cols = a.dim(a.rank() - (turned ? 2 : 1));
+         if (!infer::compatible(cols, b.dim(b.rank() - 1)))
            in.shape_error("cannot multiply " + in.named(0) + (turned ? " transposed" : "") + " by " + in.named(1) + ": the inner sizes are " +
-                          std::to_string(cols) + " and " + std::to_string(b[b.rank() - 1]) + "; they must match.");
+                          std::to_string(cols) + " and " + std::to_string(b.dim(b.rank() - 1)) + "; they must match.");
          const Shape batch(b.sizes().first(b.sizes().size() - 1));
          Shape result = infer::broadcast(in, batch_of(a), batch, {"the batch axes of ", 0}, {"those of ", 1});
          result.append(rows);

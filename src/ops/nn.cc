@@ -22,9 +22,9 @@ void run_floats(KernelCall& call, const Body& body) {
 // REQUIRES: the shape without the axis has elements.
 kernels::RowShape row_shape(const KernelCall& call, const Shape& shape) {
   const int axis = Infer{static_cast<const OpArgs&>(call), {}}.axis("axis", shape.rank());
-  kernels::RowShape rows{1, shape[axis], 1};
-  for (int i = 0; i < axis; ++i) rows.outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) rows.inner *= shape[i];
+  kernels::RowShape rows{1, shape.dim(axis), 1};
+  for (int i = 0; i < axis; ++i) rows.outer *= shape.dim(i);
+  for (int i = axis + 1; i < shape.rank(); ++i) rows.inner *= shape.dim(i);
   return rows;
 }
 
@@ -44,11 +44,11 @@ Shape without_axis(const Infer& in, const Shape& shape) {
 void require_sparse_labels(const Infer& in) {
   in.require_rank_at_least(1, 1);
   Shape expected;
-  for (int i = 0; i + 1 < in.rank(1); ++i) expected.append(in.shape(1)[i]);
+  for (int i = 0; i + 1 < in.rank(1); ++i) expected.append(in.shape(1).dim(i));
   if (!infer::compatible(in.shape(0), expected)) in.shape_error(in.named(0) + " must be " + expected.str() + ": one label for each row of " + in.named(1) + ".");
 }
 
-std::int64_t classes_of(const KernelCall& call) { return call.shape(1)[call.shape(1).rank() - 1]; }
+std::int64_t classes_of(const KernelCall& call) { return call.shape(1).dim(call.shape(1).rank() - 1); }
 
 void check_labels(const KernelCall& call) {
   const std::int64_t classes = classes_of(call), count = call.shape(0).num_elements();
@@ -86,8 +86,8 @@ Spec with_vectors(const Infer& in, std::size_t first, std::size_t last) {
   const int axis = result.rank() - 1;
   for (std::size_t i = first; i <= last; ++i) {
     in.require_rank(i, 1);
-    if (!infer::compatible(result[axis], in.shape(i)[0])) in.shape_error(in.named(i) + " must have one element for each of the last axis of " + in.named(0) + ".");
-    result.set(axis, infer::merge(result[axis], in.shape(i)[0]));
+    if (!infer::compatible(result.dim(axis), in.shape(i).dim(0))) in.shape_error(in.named(i) + " must have one element for each of the last axis of " + in.named(0) + ".");
+    result.set(axis, infer::merge(result.dim(axis), in.shape(i).dim(0)));
   }
   return {in.dtype(0), result};
 }
@@ -111,8 +111,8 @@ void for_each_in_rows(const Shape& shape, const Shape& rows, const Each& each) {
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       const auto a = static_cast<std::size_t>(axis);
       r += strides[a];
-      if (++index[a] < shape[axis]) break;
-      r -= strides[a] * shape[axis];
+      if (++index[a] < shape.dim(axis)) break;
+      r -= strides[a] * shape.dim(axis);
       index[a] = 0;
     }
   }
@@ -288,7 +288,7 @@ std::vector<Op> nn() {
        .infer = [](const Infer& in) -> Specs {
          require_sparse_labels(in);
          Shape result = in.shape(0);
-         for (int i = 0; i < result.rank(); ++i) result.set(i, infer::merge(result[i], in.shape(1)[i]));
+         for (int i = 0; i < result.rank(); ++i) result.set(i, infer::merge(result.dim(i), in.shape(1).dim(i)));
          return {{in.dtype(1), result}};
        },
        .validate = check_labels,
@@ -340,7 +340,7 @@ std::vector<Op> nn() {
        .infer = [](const Infer& in) -> Specs {
          infer::require_same_shape(in, 0, 1);
          Shape shape = in.shape(1);
-         for (int i = 0; i < shape.rank(); ++i) shape.set(i, infer::merge(shape[i], in.shape(0)[i]));
+         for (int i = 0; i < shape.rank(); ++i) shape.set(i, infer::merge(shape.dim(i), in.shape(0).dim(i)));
          return {{in.dtype(1), shape}};
        },
        .kernel = [](KernelCall& call) {
@@ -363,8 +363,8 @@ std::vector<Op> nn() {
          in.require_rank(1, 1);
          Shape result = in.shape(0);
          const int last = result.rank() - 1;
-         if (!infer::compatible(result[last], in.shape(1)[0])) in.shape_error(in.named(1) + " must have one element for each channel of " + in.named(0) + ", the last axis.");
-         result.set(last, infer::merge(result[last], in.shape(1)[0]));
+         if (!infer::compatible(result.dim(last), in.shape(1).dim(0))) in.shape_error(in.named(1) + " must have one element for each channel of " + in.named(0) + ", the last axis.");
+         result.set(last, infer::merge(result.dim(last), in.shape(1).dim(0)));
          return {{in.dtype(0), result}};
        },
        .expand = [](const Expand& e) -> Tensors { return {e[0] + e[1]}; },
@@ -395,7 +395,7 @@ std::vector<Op> nn() {
        .kernel = [](KernelCall& call) {
          run_floats(call, [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
-           const std::int64_t n = call.shape(0)[call.shape(0).rank() - 1];
+           const std::int64_t n = call.shape(0).dim(call.shape(0).rank() - 1);
            kernels::standardize<T>(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), nullptr, nullptr, call.out<T>());
          });
        },
@@ -416,7 +416,7 @@ std::vector<Op> nn() {
        .kernel = [](KernelCall& call) {
          run_floats(call, [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
-           const std::int64_t n = call.shape(0)[call.shape(0).rank() - 1];
+           const std::int64_t n = call.shape(0).dim(call.shape(0).rank() - 1);
            kernels::standardize_backward<T>(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), nullptr, call.in<T>(1), call.out<T>(), nullptr, nullptr);
          });
        },
@@ -433,7 +433,7 @@ std::vector<Op> nn() {
        .kernel = [](KernelCall& call) {
          run_floats(call, [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
-           const std::int64_t n = call.shape(1)[0];
+           const std::int64_t n = call.shape(1).dim(0);
            kernels::standardize(call.shape(0).num_elements() / n, n, call.real("epsilon"), call.in<T>(0), call.in<T>(1), call.in<T>(2), call.out<T>());
          });
        },
@@ -457,11 +457,11 @@ std::vector<Op> nn() {
        .infer = [](const Infer& in) -> Specs {
          const Spec x = with_vectors(in, 1, 1);
          infer::require_same_shape(in, 2);
-         const Spec vector{x.dtype, {x.shape[x.shape.rank() - 1]}};
+         const Spec vector{x.dtype, {x.shape.dim(x.shape.rank() - 1)}};
          return {x, vector, vector};
        },
        .kernel = [](KernelCall& call) {
-         const std::int64_t n = call.shape(1)[0];
+         const std::int64_t n = call.shape(1).dim(0);
          if (n == 0) return;
          with_element(call.out_dtype(), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;

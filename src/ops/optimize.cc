@@ -267,7 +267,7 @@ Specs infer_update(const Infer& in, std::initializer_list<const char*> names) {
   for (std::size_t i = 0; open && i < count; ++i)
     for (std::size_t same = i % length; same < result.size(); same += length)
       for (int axis = 0; axis < result[same].shape.rank(); ++axis)
-        result[same].shape.set(axis, infer::merge(result[same].shape[axis], in.shape(first + i)[axis]));
+        result[same].shape.set(axis, infer::merge(result[same].shape.dim(axis), in.shape(first + i).dim(axis)));
   return result;
 }
 

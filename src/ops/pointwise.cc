@@ -26,7 +26,7 @@ void refuse_integers(const KernelCall& call, Bad bad, const char* rule) {
       if (at == count) return;
       std::string place;
       for (std::int64_t axis = shape.rank() - 1, rest = at; axis >= 0; --axis) {
-        const std::int64_t size = shape[static_cast<int>(axis)];
+        const std::int64_t size = shape.dim(static_cast<int>(axis));
         place = std::to_string(rest % size) + (place.empty() ? "" : ",") + place;
         rest /= size;
       }
@@ -47,7 +47,7 @@ Specs infer_add_n(const Infer& in) {
   Spec result = in.spec(0);
   for (std::size_t i = 1; i < in.count(); ++i) {
     infer::require_same_shape(in, i);
-    for (int axis = 0; axis < result.shape.rank(); ++axis) result.shape.set(axis, infer::merge(result.shape[axis], in.shape(i)[axis]));
+    for (int axis = 0; axis < result.shape.rank(); ++axis) result.shape.set(axis, infer::merge(result.shape.dim(axis), in.shape(i).dim(axis)));
   }
   return {result};
 }

@@ -22,18 +22,18 @@ Shape pool_shape(const Infer& in, const Shape& x, const std::string& x_name) {
   if (axes < 1 || axes > kernels::kMaxWindowAxes)
     in.shape_error(x_name + " has rank " + std::to_string(x.rank()) + "; it must be batch, 1 to 3 spatial axes, channels.");
   const Ints windows = per_axis(in, "ksize", axes), strides = pool_strides(in, axes), pads = checked_pads(in, axes);
-  Shape result({x[0]});
+  Shape result({x.dim(0)});
   for (int a = 0; a < axes; ++a) {
     const auto i = static_cast<std::size_t>(a);
     const std::string which = "axis " + std::to_string(a + 1) + " of " + x_name;
     if (std::max(pads[2 * i], pads[2 * i + 1]) >= windows[i])
       in.value_error("pads has " + std::to_string(std::max(pads[2 * i], pads[2 * i + 1])) + " for " + which + "; it must be less than the window, which is " +
                      std::to_string(windows[i]) + ".");
-    const Slide at = slide(in, which, x[a + 1], windows[i], strides[i], 1, pads[2 * i], pads[2 * i + 1]);
-    if (x[a + 1] == 0 && at.out > 0) in.shape_error(which + " has no elements, so its windows hold nothing but padding; pool a tensor with elements.");
+    const Slide at = slide(in, which, x.dim(a + 1), windows[i], strides[i], 1, pads[2 * i], pads[2 * i + 1]);
+    if (x.dim(a + 1) == 0 && at.out > 0) in.shape_error(which + " has no elements, so its windows hold nothing but padding; pool a tensor with elements.");
     result.append(at.out);
   }
-  result.append(x[x.rank() - 1]);
+  result.append(x.dim(x.rank() - 1));
   infer::count(in, result);
   return result;
 }
@@ -41,11 +41,11 @@ Shape pool_shape(const Infer& in, const Shape& x, const std::string& x_name) {
 kernels::PoolShape kernel_shape(const OpArgs& in, const Shape& x) {
   const int axes = x.rank() - 2, first = kernels::kMaxWindowAxes - axes;
   const Ints windows = per_axis(in, "ksize", axes), strides = pool_strides(in, axes), pads = checked_pads(in, axes);
-  kernels::PoolShape shape{.batch = x[0], .channels = x[x.rank() - 1], .axis = {}};
+  kernels::PoolShape shape{.batch = x.dim(0), .channels = x.dim(x.rank() - 1), .axis = {}};
   for (int a = 0; a < axes; ++a) {
     const auto i = static_cast<std::size_t>(a);
-    const Slide at = slide(in, "", x[a + 1], windows[i], strides[i], 1, pads[2 * i], pads[2 * i + 1]);
-    shape.axis[first + a] = {x[a + 1], at.out, windows[i], strides[i], 1, at.before};
+    const Slide at = slide(in, "", x.dim(a + 1), windows[i], strides[i], 1, pads[2 * i], pads[2 * i + 1]);
+    shape.axis[first + a] = {x.dim(a + 1), at.out, windows[i], strides[i], 1, at.before};
   }
   return shape;
 }
@@ -124,7 +124,7 @@ Shape resize_shape(const Infer& in, const Shape& x, const std::string& x_name) {
   Shape result = x;
   for (int a = 0; a < 2; ++a) {
     const int axis = x.rank() - 3 + a;
-    if (x[axis] == 0) in.shape_error("axis " + std::to_string(axis) + " of " + x_name + " has no pixels; resize an image that has some.");
+    if (x.dim(axis) == 0) in.shape_error("axis " + std::to_string(axis) + " of " + x_name + " has no pixels; resize an image that has some.");
     result.set(axis, size[static_cast<std::size_t>(a)]);
   }
   infer::count(in, result);
@@ -133,7 +133,7 @@ Shape resize_shape(const Infer& in, const Shape& x, const std::string& x_name) {
 
 kernels::ResizeShape resize_kernel_shape(const Shape& x, const Shape& y) {
   const int h = x.rank() - 3;
-  return {h == 0 ? 1 : x[0], x[h], x[h + 1], y[h], y[h + 1], x[h + 2]};
+  return {h == 0 ? 1 : x.dim(0), x.dim(h), x.dim(h + 1), y.dim(h), y.dim(h + 1), x.dim(h + 2)};
 }
 
 Ints ints(std::initializer_list<std::int64_t> list) { return Ints(list); }
@@ -332,7 +332,7 @@ std::vector<Op> pool() {
          run_floats(call, [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
            const Shape& shape = call.shape(0);
-           const std::int64_t channels = shape[shape.rank() - 1];
+           const std::int64_t channels = shape.dim(shape.rank() - 1);
            kernels::neighbor_sum(shape.num_elements() / channels, channels, call.integer("depth_radius"), call.in<T>(0), call.out<T>());
          });
        },

@@ -27,7 +27,7 @@ void put_state(KernelCall& call, kernels::PhiloxState state) {
 }
 
 void require_length(const Infer& in, std::int64_t length, const char* meaning) {
-  if (in.rank(0) != 1 || !infer::compatible(in.shape(0)[0], length))
+  if (in.rank(0) != 1 || !infer::compatible(in.shape(0).dim(0), length))
     in.shape_error(in.named(0) + " must have the shape [" + std::to_string(length) + "]: " + meaning + ".");
 }
 

@@ -33,10 +33,10 @@ void fold(KernelCall& call) {
 kernels::ScanAxis scan_axis(const KernelCall& call) {
   const Shape& shape = call.shape(0);
   const int axis = Infer{static_cast<const OpArgs&>(call), {}}.axis("axis", shape.rank());
-  kernels::ScanAxis result{1, shape[axis], 1, call.flag("reverse")};
+  kernels::ScanAxis result{1, shape.dim(axis), 1, call.flag("reverse")};
   if (shape.num_elements() == 0) return {0, 0, 0, false};  // the other sizes need not multiply to anything that fits
-  for (int i = 0; i < axis; ++i) result.outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) result.inner *= shape[i];
+  for (int i = 0; i < axis; ++i) result.outer *= shape.dim(i);
+  for (int i = axis + 1; i < shape.rank(); ++i) result.inner *= shape.dim(i);
   return result;
 }
 
@@ -51,9 +51,9 @@ void arg_extreme(KernelCall& call) {
   if (call.out_shape().num_elements() == 0) return;
   const int axis = Infer{static_cast<const OpArgs&>(call), {}}.axis("axis", shape.rank());
   std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= shape[i];
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  kernels::arg_extreme(call.dtype(), largest, outer, shape[axis], inner, call.in<void>(0), call.out_dtype(), call.out<void>());
+  for (int i = 0; i < axis; ++i) outer *= shape.dim(i);
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape.dim(i);
+  kernels::arg_extreme(call.dtype(), largest, outer, shape.dim(axis), inner, call.in<void>(0), call.out_dtype(), call.out<void>());
 }
 
 // --- shared inference ---
@@ -62,7 +62,7 @@ Specs infer_mean(const Infer& in) {
   Specs result = infer::reduce(in);
   if (is_integer(in.dtype(0)))
     for (std::int64_t axis : in.axes("axis", in.rank(0)))
-      if (in.shape(0)[static_cast<int>(axis)] == 0)
+      if (in.shape(0).dim(static_cast<int>(axis)) == 0)
         in.value_error("axis " + std::to_string(axis) + " of " + in.named(0) + " is empty, and integers have no value for the mean of nothing; cast x to a float.");
   return result;
 }
@@ -80,7 +80,7 @@ Specs infer_scan(const Infer& in) {
 
 Specs infer_arg_extreme(const Infer& in) {
   const int axis = in.axis("axis", in.rank(0));
-  const std::int64_t length = in.shape(0)[axis];
+  const std::int64_t length = in.shape(0).dim(axis);
   const DType dtype = in.dtype_attr("dtype");
   if (dtype != DType::i32 && dtype != DType::i64) in.dtype_error("dtype is " + std::string(name_of(dtype)) + "; positions are i32 or i64.");
   if (length == 0) in.shape_error("axis " + std::to_string(axis) + " of " + in.named(0) + " is empty and has no extreme; give at least one element.");
@@ -111,7 +111,7 @@ void write_size(const KernelCall& call, std::int64_t at, std::int64_t number) {
 
 std::int64_t folded_count(const OpArgs& args, const Shape& shape) {
   std::int64_t count = 1;
-  for (std::int64_t axis : axes_of(args, shape.rank())) count = infer::mul(args, count, shape[static_cast<int>(axis)]);
+  for (std::int64_t axis : axes_of(args, shape.rank())) count = infer::mul(args, count, shape.dim(static_cast<int>(axis)));
   return count;
 }
 
@@ -211,7 +211,7 @@ Tensors batch_sum_like(const Batch& b) {
   if (!like.known()) return {squeeze(sum_like(b.inputs[0], expand_dims(batch::repeat(b, b.inputs[1]), gone)), {.axis = gone})};
   folded = gone;
   for (int axis = 0; axis < like.rank(); ++axis)
-    if (like[axis] == 1) folded.push_back(axis + missing + 1);
+    if (like.dim(axis) == 1) folded.push_back(axis + missing + 1);
   return {batch::reshape_as(b, folded.empty() ? b.inputs[0] : sum(b.inputs[0], {.axis = folded}), b.inputs[1])};
 }
 
@@ -240,7 +240,7 @@ std::vector<Op> reduce() {
          const Shape &x = in.shape(0), &like = in.shape(1);
          const int shift = x.rank() - like.rank();
          bool fits = shift >= 0;
-         for (int axis = 0; fits && axis < like.rank(); ++axis) fits = like[axis] == 1 || infer::compatible(like[axis], x[axis + shift]);
+         for (int axis = 0; fits && axis < like.rank(); ++axis) fits = like.dim(axis) == 1 || infer::compatible(like.dim(axis), x.dim(axis + shift));
          if (!fits) in.shape_error(in.named(1) + " does not broadcast to " + in.named(0) + "; its sizes must match from the last axis or be 1.");
          return infer::like_second(in);
        },
@@ -253,7 +253,7 @@ std::vector<Op> reduce() {
            return;
          }
          bool folded[kMaxRank];
-         for (int axis = 0; axis < shape.rank(); ++axis) folded[axis] = axis < shift || like[axis - shift] == 1;
+         for (int axis = 0; axis < shape.rank(); ++axis) folded[axis] = axis < shift || like.dim(axis - shift) == 1;
          kernels::fold(kernels::Fold::kSum, call.dtype(), kernels::plan_fold(shape.begin(), shape.rank(), folded), call.in<void>(0), call.out<void>());
        },
        .grad = [](const Backward& b) -> Grads { return {broadcast_like(b.dy(), b.x())}; },
@@ -501,7 +501,7 @@ std::vector<Op> reduce() {
          infer::require_same_shape(in, 1);
          in.axis("axis", in.rank(0));
          Shape shape = in.shape(0);
-         for (int i = 0; i < shape.rank(); ++i) shape.set(i, infer::merge(shape[i], in.shape(1)[i]));
+         for (int i = 0; i < shape.rank(); ++i) shape.set(i, infer::merge(shape.dim(i), in.shape(1).dim(i)));
          return {{in.dtype(0), shape}};
        },
        .kernel = [](KernelCall& call) {
@@ -546,11 +546,11 @@ std::vector<Op> reduce() {
        .dtypes = kAnything,
        .infer = [](const Infer& in) -> Specs {
          require_fits(in, kUnknown, "");
-         for (int axis = 0; axis < in.rank(0); ++axis) require_fits(in, in.shape(0)[axis], "axis " + std::to_string(axis) + " of " + in.named(0));
+         for (int axis = 0; axis < in.rank(0); ++axis) require_fits(in, in.shape(0).dim(axis), "axis " + std::to_string(axis) + " of " + in.named(0));
          return {{in.dtype_attr("dtype"), {in.rank(0)}}};
        },
        .kernel = [](KernelCall& call) {
-         for (int axis = 0; axis < call.shape(0).rank(); ++axis) write_size(call, axis, call.shape(0)[axis]);
+         for (int axis = 0; axis < call.shape(0).rank(); ++axis) write_size(call, axis, call.shape(0).dim(axis));
        },
        .batch = batch::once,
        .traits = kMoves | kNoGradient | kOfSpecs,

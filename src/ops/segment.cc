@@ -17,7 +17,7 @@ namespace {
 Specs infer_sorted(const Infer& in) {
   in.require_rank_at_least(0, 1);
   in.require_rank(1, 1);
-  if (!infer::compatible(in.shape(0)[0], in.shape(1)[0]))
+  if (!infer::compatible(in.shape(0).dim(0), in.shape(1).dim(0)))
     in.shape_error(in.named(1) + " must have one id for each row of " + in.named(0) + ".");
   Shape result = in.shape(0);
   result.set(0, kUnknown);
@@ -26,7 +26,7 @@ Specs infer_sorted(const Infer& in) {
 
 void validate_sorted(const KernelCall& call) {
   const kernels::Indices ids = indices_of(call, 1);
-  const std::int64_t count = call.shape(1)[0];
+  const std::int64_t count = call.shape(1).dim(0);
   for (std::int64_t k = 0; k < count; ++k) {
     if (ids[k] < 0) call.value_error(element_name(call, 1, k) + " is " + std::to_string(ids[k]) + "; segment ids must be 0 or more.");
     if (k > 0 && ids[k] < ids[k - 1])
@@ -38,7 +38,7 @@ void validate_sorted(const KernelCall& call) {
 }
 
 void allocate_sorted(KernelCall& call) {
-  const std::int64_t count = call.shape(1)[0];
+  const std::int64_t count = call.shape(1).dim(0);
   Shape result = call.shape(0);
   result.set(0, count == 0 ? 0 : indices_of(call, 1)[count - 1] + 1);
   call.allocate(0, result);
@@ -47,10 +47,10 @@ void allocate_sorted(KernelCall& call) {
 // Ids of any order: they have the first sizes of x, and a negative one drops its row.
 Shape unsorted_shape(const Infer& in, std::int64_t segments) {
   bool fits = in.rank(1) <= in.rank(0);
-  for (int axis = 0; fits && axis < in.rank(1); ++axis) fits = infer::compatible(in.shape(0)[axis], in.shape(1)[axis]);
+  for (int axis = 0; fits && axis < in.rank(1); ++axis) fits = infer::compatible(in.shape(0).dim(axis), in.shape(1).dim(axis));
   if (!fits) in.shape_error(in.named(1) + " must have the first sizes of " + in.named(0) + ".");
   Shape result{segments};
-  for (int axis = in.rank(1); axis < in.rank(0); ++axis) result.append(in.shape(0)[axis]);
+  for (int axis = in.rank(1); axis < in.rank(0); ++axis) result.append(in.shape(0).dim(axis));
   if (result.rank() > kMaxRank) in.shape_error("the result would have rank " + std::to_string(result.rank()) + "; at most " + std::to_string(kMaxRank) + " is possible.");
   infer::count(in, result);
   return result;
@@ -80,7 +80,7 @@ void reduce_segments(KernelCall& call, T empty, const Each& each) {
   const std::int64_t width = extent(y, 1, y.rank()), count = ids.num_elements();
   if (x.num_elements() == 0) return;
   const kernels::Indices at = indices_of(call, 1);
-  kernels::for_each_segment(at, kernels::order_by_segment(at, count, y[0]), width * static_cast<std::int64_t>(sizeof(T)),
+  kernels::for_each_segment(at, kernels::order_by_segment(at, count, y.dim(0)), width * static_cast<std::int64_t>(sizeof(T)),
                             [&](std::int64_t id, const std::int64_t* rows, std::int64_t n) { each(call.in<T>(0), rows, n, width, call.out<T>() + id * width); });
 }
 
@@ -314,10 +314,10 @@ std::vector<Op> segment() {
        .dtypes = kNumbers,
        .infer = [](const Infer& in) -> Specs {
          in.require_rank_at_least(2, 1);
-         return {{in.dtype(0), unsorted_shape(in, in.shape(2)[0])}};
+         return {{in.dtype(0), unsorted_shape(in, in.shape(2).dim(0))}};
        },
        .validate = [](const KernelCall& call) {
-         require_below(call, call.shape(2)[0], "like has " + std::to_string(call.shape(2)[0]) + " rows");
+         require_below(call, call.shape(2).dim(0), "like has " + std::to_string(call.shape(2).dim(0)) + " rows");
        },
        .kernel = [](KernelCall& call) { sum_segments(call, false); },
        .grad = grad_of_sum,
@@ -331,12 +331,12 @@ std::vector<Op> segment() {
        .infer = [](const Infer& in) -> Specs {
          in.require_rank_at_least(0, 1);
          Shape result = in.shape(1);
-         for (int axis = 1; axis < in.rank(0); ++axis) result.append(in.shape(0)[axis]);
+         for (int axis = 1; axis < in.rank(0); ++axis) result.append(in.shape(0).dim(axis));
          if (result.rank() > kMaxRank) in.shape_error("the result would have rank " + std::to_string(result.rank()) + "; at most " + std::to_string(kMaxRank) + " is possible.");
          infer::count(in, result);
          return {{in.dtype(0), result}};
        },
-       .validate = [](const KernelCall& call) { require_below(call, call.shape(0)[0], "x has " + std::to_string(call.shape(0)[0]) + " rows"); },
+       .validate = [](const KernelCall& call) { require_below(call, call.shape(0).dim(0), "x has " + std::to_string(call.shape(0).dim(0)) + " rows"); },
        .kernel = [](KernelCall& call) {
          const Shape& x = call.shape(0);
          const std::size_t bytes = static_cast<std::size_t>(extent(x, 1, x.rank())) * size_of(call.dtype());
@@ -457,15 +457,15 @@ std::vector<Op> segment() {
        .validate = [](const KernelCall& call) {
          const std::int64_t classes = call.integer("num_classes");
          for (std::size_t i = 0; i < 2; ++i)
-           if (const std::int64_t bad = kernels::first_outside(indices_of(call, i), call.shape(i)[0], classes); bad >= 0)
+           if (const std::int64_t bad = kernels::first_outside(indices_of(call, i), call.shape(i).dim(0), classes); bad >= 0)
              call.index_error(element_name(call, i, bad) + " is " + std::to_string(indices_of(call, i)[bad]) + "; num_classes is " + std::to_string(classes) +
                               ", so that it must be 0 or more and below that.");
        },
        .kernel = [](KernelCall& call) {
-         const std::int64_t classes = call.out_shape()[0];
+         const std::int64_t classes = call.out_shape().dim(0);
          std::int32_t* y = call.out<std::int32_t>();
          std::fill_n(y, classes * classes, 0);
-         for (std::int64_t k = 0; k < call.shape(0)[0]; ++k) count_one(y[indices_of(call, 0)[k] * classes + indices_of(call, 1)[k]]);
+         for (std::int64_t k = 0; k < call.shape(0).dim(0); ++k) count_one(y[indices_of(call, 0)[k] * classes + indices_of(call, 1)[k]]);
        },
        .traits = kNoGradient,
        .samples = {{{i32({6}).range(0, 2), i32({6}).range(0, 2)}, {{"num_classes", std::int64_t{3}}}}}},
@@ -479,15 +479,15 @@ std::vector<Op> segment() {
        .infer = [](const Infer& in) -> Specs {
          in.require_rank(0, 1);
          in.require_rank(1, 2);
-         if (!infer::compatible(in.shape(0)[0], in.shape(1)[0])) in.shape_error(in.named(0) + " must have one class for each row of " + in.named(1) + ".");
-         return {{bool_, Shape{infer::merge(in.shape(0)[0], in.shape(1)[0])}}};
+         if (!infer::compatible(in.shape(0).dim(0), in.shape(1).dim(0))) in.shape_error(in.named(0) + " must have one class for each row of " + in.named(1) + ".");
+         return {{bool_, Shape{infer::merge(in.shape(0).dim(0), in.shape(1).dim(0))}}};
        },
        .validate = [](const KernelCall& call) { require_indices(call, 0, 1, 1); },
        .kernel = [](KernelCall& call) {
          with_number(call.dtype(1), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
            if constexpr (std::floating_point<T>)
-             kernels::in_top_k(call.in<T>(1), indices_of(call, 0), call.shape(1)[0], call.shape(1)[1], call.integer("k"), call.out<bool>());
+             kernels::in_top_k(call.in<T>(1), indices_of(call, 0), call.shape(1).dim(0), call.shape(1).dim(1), call.integer("k"), call.out<bool>());
          });
        },
        .batch = batch::fold,

@@ -35,7 +35,7 @@ void require_broadcastable(const Infer& in, const Shape& to, const std::string& 
   const Shape& x = in.shape(0);
   const int shift = to.rank() - x.rank();
   bool fits = shift >= 0;
-  for (int axis = 0; fits && axis < x.rank(); ++axis) fits = x[axis] == 1 || infer::compatible(x[axis], to[axis + shift]);
+  for (int axis = 0; fits && axis < x.rank(); ++axis) fits = x.dim(axis) == 1 || infer::compatible(x.dim(axis), to.dim(axis + shift));
   if (!fits) in.shape_error(in.named(0) + " does not broadcast to " + target + "; its sizes must match from the last axis or be 1.");
 }
 
@@ -65,8 +65,8 @@ Specs infer_reshape(const Infer& in) {
 struct Rows {
   std::size_t outer = 1, inner;
   Rows(const Shape& whole, int axis, std::size_t element_size) : inner(element_size) {
-    for (int i = axis + 1; i < whole.rank(); ++i) inner *= static_cast<std::size_t>(whole[i]);
-    for (int i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(whole[i]);
+    for (int i = axis + 1; i < whole.rank(); ++i) inner *= static_cast<std::size_t>(whole.dim(i));
+    for (int i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(whole.dim(i));
   }
 };
 
@@ -79,7 +79,7 @@ void split_kernel(KernelCall& call) {
   SmallVector<kernels::RowPart<char>, 4> parts;
   for (std::size_t p = 0; p < call.outputs.size(); ++p) {
     const bool kept = call.out_shape(p).rank() == whole.rank();
-    parts.push_back({call.out<char>(p), rows.inner * (kept ? static_cast<std::size_t>(call.out_shape(p)[axis]) : 1)});
+    parts.push_back({call.out<char>(p), rows.inner * (kept ? static_cast<std::size_t>(call.out_shape(p).dim(axis)) : 1)});
   }
   kernels::cut_rows(call.in<char>(0), rows.outer, parts);
 }
@@ -91,8 +91,8 @@ Specs infer_concat(const Infer& in) {
   for (std::size_t i = 1; i < in.count(); ++i) {
     bool fits = in.rank(i) == result.rank();
     for (int a = 0; fits && a < result.rank(); ++a) {
-      if (a == axis) result.set(a, infer::add(in, result[a], in.shape(i)[a]));
-      else if ((fits = infer::compatible(result[a], in.shape(i)[a]))) result.set(a, infer::merge(result[a], in.shape(i)[a]));
+      if (a == axis) result.set(a, infer::add(in, result.dim(a), in.shape(i).dim(a)));
+      else if ((fits = infer::compatible(result.dim(a), in.shape(i).dim(a)))) result.set(a, infer::merge(result.dim(a), in.shape(i).dim(a)));
     }
     if (!fits) in.shape_error(in.named(i) + " cannot follow " + in.named(0) + " along axis " + std::to_string(axis) +
         "; all other sizes must match.");
@@ -106,12 +106,12 @@ Specs infer_stack(const Infer& in) {
   for (std::size_t i = 1; i < in.count(); ++i) {
     if (!infer::compatible(part, in.shape(i))) in.shape_error(in.named(i) + " cannot be stacked with " + in.named(0) +
         "; all shapes must be the same.");
-    for (int a = 0; a < part.rank(); ++a) part.set(a, infer::merge(part[a], in.shape(i)[a]));
+    for (int a = 0; a < part.rank(); ++a) part.set(a, infer::merge(part.dim(a), in.shape(i).dim(a)));
   }
   Ints sizes;
   for (int a = 0; a <= part.rank(); ++a) {
     if (a == axis) sizes.push_back(static_cast<std::int64_t>(in.count()));
-    if (a < part.rank()) sizes.push_back(part[a]);
+    if (a < part.rank()) sizes.push_back(part.dim(a));
   }
   return {{in.dtype(0), shape_of(in, sizes)}};
 }
@@ -119,7 +119,7 @@ Specs infer_stack(const Infer& in) {
 Specs infer_unstack(const Infer& in) {
   in.require_rank_at_least(0, 1);
   const int axis = in.axis("axis", in.rank(0));
-  const std::int64_t size = in.shape(0)[axis], num = in.integer("num");
+  const std::int64_t size = in.shape(0).dim(axis), num = in.integer("num");
   if (num < 0 && !infer::known(size))
     in.shape_error("axis " + std::to_string(axis) + " of " + in.named(0) + " has an unknown size; give num.");
   if (num >= 0 && !infer::compatible(num, size))
@@ -130,7 +130,7 @@ Specs infer_unstack(const Infer& in) {
       " are possible.");
   Shape part;
   for (int a = 0; a < in.rank(0); ++a)
-    if (a != axis) part.append(in.shape(0)[a]);
+    if (a != axis) part.append(in.shape(0).dim(a));
   return Specs(static_cast<std::size_t>(parts), Spec{in.dtype(0), part});
 }
 
@@ -190,11 +190,11 @@ Specs infer_squeeze(const Infer& in) {
   const Ints axes = in.axes("axis", x.rank());
   Shape result;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    const bool chosen = named ? std::find(axes.begin(), axes.end(), axis) != axes.end() : x[axis] == 1;
-    if (chosen && !infer::compatible(x[axis], 1))
-      in.shape_error("axis " + std::to_string(axis) + " of " + in.named(0) + " has size " + std::to_string(x[axis]) +
+    const bool chosen = named ? std::find(axes.begin(), axes.end(), axis) != axes.end() : x.dim(axis) == 1;
+    if (chosen && !infer::compatible(x.dim(axis), 1))
+      in.shape_error("axis " + std::to_string(axis) + " of " + in.named(0) + " has size " + std::to_string(x.dim(axis)) +
           "; only axes of size 1 can be squeezed.");
-    if (!chosen) result.append(x[axis]);
+    if (!chosen) result.append(x.dim(axis));
   }
   return {{in.dtype(0), result}};
 }
@@ -203,7 +203,7 @@ Specs infer_unflatten(const Infer& in) {
   in.require_rank_at_least(0, 1);
   const int axis = in.axis("axis", in.rank(0));
   const Ints& given = in.ints("sizes");
-  const std::int64_t size = in.shape(0)[axis];
+  const std::int64_t size = in.shape(0).dim(axis);
   std::int64_t product = 1, open = -1;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] < -1 || (given[i] == -1 && open >= 0)) in.shape_error("sizes has " + std::to_string(given[i]) +
@@ -216,7 +216,7 @@ Specs infer_unflatten(const Infer& in) {
         attr_text(in.op.attrs[1], given) + ".");
   Ints sizes;
   for (int a = 0; a < in.rank(0); ++a) {
-    if (a != axis) sizes.push_back(in.shape(0)[a]);
+    if (a != axis) sizes.push_back(in.shape(0).dim(a));
     else for (std::int64_t part : given) sizes.push_back(part != -1 ? part : infer::known(size) ? size / product : kUnknown);
   }
   return {{in.dtype(0), shape_of(in, sizes)}};
@@ -229,7 +229,7 @@ Specs infer_tile(const Infer& in) {
   Ints sizes;
   for (std::size_t a = 0; a < multiples.size(); ++a) {
     if (multiples[a] < 0) in.shape_error("multiples has " + std::to_string(multiples[a]) + "; it must be 0 or more.");
-    sizes.push_back(infer::mul(in, in.shape(0)[static_cast<int>(a)], multiples[a]));
+    sizes.push_back(infer::mul(in, in.shape(0).dim(static_cast<int>(a)), multiples[a]));
   }
   return {{in.dtype(0), shape_of(in, sizes)}};
 }
@@ -241,8 +241,8 @@ void tile_kernel(KernelCall& call) {
   std::int64_t sizes[2 * kMaxRank], from_strides[2 * kMaxRank], to_strides[2 * kMaxRank];
   for (int a = 0; a < x.rank(); ++a) {
     const auto i = static_cast<std::size_t>(a);
-    sizes[2 * a] = y[a] / x[a], from_strides[2 * a] = 0, to_strides[2 * a] = to[i] * x[a];
-    sizes[2 * a + 1] = x[a], from_strides[2 * a + 1] = from[i], to_strides[2 * a + 1] = to[i];
+    sizes[2 * a] = y.dim(a) / x.dim(a), from_strides[2 * a] = 0, to_strides[2 * a] = to[i] * x.dim(a);
+    sizes[2 * a + 1] = x.dim(a), from_strides[2 * a + 1] = from[i], to_strides[2 * a + 1] = to[i];
   }
   kernels::copy_box(call.in<void>(0), from_strides, call.out<void>(), to_strides, sizes, 2 * x.rank(), size_of(call.dtype()));
 }
@@ -251,7 +251,7 @@ Specs infer_repeat(const Infer& in) {
   in.require_rank_at_least(0, 1);
   const int axis = in.axis("axis", in.rank(0));
   const Ints& repeats = in.ints("repeats");
-  const std::int64_t size = in.shape(0)[axis];
+  const std::int64_t size = in.shape(0).dim(axis);
   if (repeats.empty()) in.value_error("repeats is empty; give one count, or one for each row.");
   if (repeats.size() > 1 && !infer::compatible(size, static_cast<std::int64_t>(repeats.size())))
     in.shape_error("repeats has " + std::to_string(repeats.size()) + " entries, but axis " + std::to_string(axis) + " of " + in.named(0) +
@@ -271,7 +271,7 @@ void repeat_kernel(KernelCall& call) {
   const int axis = checked(call).axis("axis", call.shape(0).rank());
   const Ints& repeats = call.ints("repeats");
   const Rows rows(call.shape(0), axis, size_of(call.dtype()));
-  const auto size = static_cast<std::size_t>(call.shape(0)[axis]);
+  const auto size = static_cast<std::size_t>(call.shape(0).dim(axis));
   const char* from = call.in<char>(0);
   char* to = call.out<char>();
   for (std::size_t row = 0; row < rows.outer * size; ++row, from += rows.inner) {
@@ -287,10 +287,10 @@ void repeat_kernel(KernelCall& call) {
 void depth_kernel(KernelCall& call, const Shape& deep, bool to_depth) {
   const std::int64_t b = call.integer("block_size");
   if (deep.num_elements() == 0) return;
-  const std::int64_t n = deep[0], h = deep[1], w = deep[2], c = deep[3] / (b * b);
+  const std::int64_t n = deep.dim(0), h = deep.dim(1), w = deep.dim(2), c = deep.dim(3) / (b * b);
   const std::int64_t sizes[] = {n, h, b, w, b, c};
   const std::int64_t space[] = {h * b * w * b * c, b * w * b * c, w * b * c, b * c, c, 1};
-  const std::int64_t depth[] = {h * w * deep[3], w * deep[3], b * c, deep[3], c, 1};
+  const std::int64_t depth[] = {h * w * deep.dim(3), w * deep.dim(3), b * c, deep.dim(3), c, 1};
   kernels::copy_box(call.in<void>(0), to_depth ? space : depth, call.out<void>(), to_depth ? depth : space, sizes, 6,
       size_of(call.dtype()));
 }
@@ -323,9 +323,9 @@ kernels::BlockGrid block_grid(const OpArgs& call, const Shape& space, const Shap
   const Ints& block = call.ints("block_shape");
   const int rank = static_cast<int>(block.size());
   std::int64_t inner = 1;
-  for (int a = rank + 1; a < space.rank(); ++a) inner *= space[a];
+  for (int a = rank + 1; a < space.rank(); ++a) inner *= space.dim(a);
   return {.rank = rank, .space = space.begin() + 1, .blocks = blocks.begin() + 1, .block = block.data(), .before = before.data(),
-      .batch = space[0], .inner = inner};
+      .batch = space.dim(0), .inner = inner};
 }
 
 Ints every_second(const Ints& pairs) {
@@ -384,7 +384,7 @@ std::vector<Op> shape() {
          const Ints axes = in.axes("axis", rank);
          Shape result;
          for (int axis = 0, from = 0; axis < rank; ++axis)
-           result.append(std::find(axes.begin(), axes.end(), axis) != axes.end() ? 1 : in.shape(0)[from++]);
+           result.append(std::find(axes.begin(), axes.end(), axis) != axes.end() ? 1 : in.shape(0).dim(from++));
          return {{in.dtype(0), shape_of(in, Ints(result.begin(), result.end()))}};
        },
        .grad = [](const Backward& b) -> Grads { return {reshape_like(b.dy(), b.x())}; },
@@ -405,7 +405,7 @@ std::vector<Op> shape() {
          const Rows rows(whole, axis, size_of(call.dtype()));
          SmallVector<kernels::RowPart<const char>, 4> parts;
          for (std::size_t p = 0; p < call.inputs.size(); ++p)
-           parts.push_back({call.in<char>(p), rows.inner * static_cast<std::size_t>(call.shape(p)[axis])});
+           parts.push_back({call.in<char>(p), rows.inner * static_cast<std::size_t>(call.shape(p).dim(axis))});
          kernels::join_rows(parts, rows.outer, call.out<char>());
        },
        .grad = [](const Backward& b) -> Grads {
@@ -432,11 +432,11 @@ std::vector<Op> shape() {
          for (std::size_t i = 1; i < in.count(); ++i) {
            in.require_rank(i, in.rank(0));
            Shape part = in.shape(0);
-           part.set(axis, in.shape(i)[axis]);
-           total = infer::add(in, total, part[axis]);
+           part.set(axis, in.shape(i).dim(axis));
+           total = infer::add(in, total, part.dim(axis));
            result.push_back({in.dtype(0), part});
          }
-         if (!infer::compatible(total, in.shape(0)[axis]))
+         if (!infer::compatible(total, in.shape(0).dim(axis)))
            in.shape_error("likes have " + std::to_string(total) + " rows along axis " + std::to_string(axis) + ", but " + in.named(0) +
                " has another number; they must agree.");
          return result;
@@ -524,7 +524,7 @@ std::vector<Op> shape() {
          if (b.has("axis")) return batch::carry(b);
          Ints ones;
          for (int axis = 1; axis <= b.rank(0); ++axis)
-           if (b.inputs[0].shape()[axis] == 1) ones.push_back(axis);
+           if (b.inputs[0].shape().dim(axis) == 1) ones.push_back(axis);
          return {squeeze(b.inputs[0], {.axis = ones})};
        },
        .traits = kView,
@@ -550,7 +550,7 @@ std::vector<Op> shape() {
        .dtypes = kAnything,
        .infer = [](const Infer& in) -> Specs {
          Shape result;
-         for (std::int64_t axis : permutation(in, in.rank(0))) result.append(in.shape(0)[static_cast<int>(axis)]);
+         for (std::int64_t axis : permutation(in, in.rank(0))) result.append(in.shape(0).dim(static_cast<int>(axis)));
          return {{in.dtype(0), result}};
        },
        .kernel = [](KernelCall& call) {
@@ -620,7 +620,7 @@ std::vector<Op> shape() {
          const int axis = in.axis("axis", in.rank(0));
          Specs result;
          Shape part = in.shape(0);
-         for (std::int64_t size : split_sizes(in, in.shape(0)[axis])) {
+         for (std::int64_t size : split_sizes(in, in.shape(0).dim(axis))) {
            part.set(axis, size);
            result.push_back({in.dtype(0), part});
          }
@@ -693,7 +693,7 @@ std::vector<Op> shape() {
          in.require_rank(0, 4);
          const Shape& x = in.shape(0);
          const std::int64_t b = in.integer("block_size"), area = block_area(in);
-         return {{in.dtype(0), shape_of(in, {x[0], divided(in, 1, x[1], b, ""), divided(in, 2, x[2], b, ""), infer::mul(in, x[3], area)})}};
+         return {{in.dtype(0), shape_of(in, {x.dim(0), divided(in, 1, x.dim(1), b, ""), divided(in, 2, x.dim(2), b, ""), infer::mul(in, x.dim(3), area)})}};
        },
        .kernel = [](KernelCall& call) { depth_kernel(call, call.out_shape(), true); },
        .grad = [](const Backward& b) -> Grads { return {depth_to_space(b.dy(), b.integer("block_size"))}; },
@@ -711,7 +711,7 @@ std::vector<Op> shape() {
          in.require_rank(0, 4);
          const Shape& x = in.shape(0);
          const std::int64_t b = in.integer("block_size"), area = block_area(in);
-         return {{in.dtype(0), shape_of(in, {x[0], infer::mul(in, x[1], b), infer::mul(in, x[2], b), divided(in, 3, x[3], area, "")})}};
+         return {{in.dtype(0), shape_of(in, {x.dim(0), infer::mul(in, x.dim(1), b), infer::mul(in, x.dim(2), b), divided(in, 3, x.dim(3), area, "")})}};
        },
        .kernel = [](KernelCall& call) { depth_kernel(call, call.shape(0), false); },
        .grad = [](const Backward& b) -> Grads { return {space_to_depth(b.dy(), b.integer("block_size"))}; },

@@ -79,16 +79,16 @@ Cut cut_of(const Infer& in, const Shape& x, std::size_t input) {
   for (std::size_t i = 0; i <= entries; ++i) {
     const std::size_t axis = cut.start.size();
     if (i == ellipsis)
-      for (std::size_t skipped = 0; skipped < rank - named; ++skipped) cut_whole(x[static_cast<int>(axis + skipped)], cut);
+      for (std::size_t skipped = 0; skipped < rank - named; ++skipped) cut_whole(x.dim(static_cast<int>(axis + skipped)), cut);
     if (i == ellipsis || i == entries) continue;
     if (marked("new_axis_mask", i)) {
       cut.result.push_back(1);
     } else if (marked("shrink_axis_mask", i)) {
-      cut_position(x[static_cast<int>(axis)], begin[i], cut);
+      cut_position(x.dim(static_cast<int>(axis)), begin[i], cut);
     } else {
       const std::int64_t step = strides.empty() ? 1 : strides[i];
       if (step == 0) in.value_error("the step of index " + std::to_string(i) + " is 0; it must be positive or negative.");
-      cut_range(x[static_cast<int>(axis)], marked("begin_mask", i) ? nullptr : &begin[i], marked("end_mask", i) ? nullptr : &end[i], step,
+      cut_range(x.dim(static_cast<int>(axis)), marked("begin_mask", i) ? nullptr : &begin[i], marked("end_mask", i) ? nullptr : &end[i], step,
           cut);
     }
   }
@@ -118,7 +118,7 @@ Shape slice_shape(const Infer& in, std::size_t whole, const Fits& fits) {
   Shape result = shape_of(in, Ints(cut.result.begin(), cut.result.end()));
   fits(result);
   if (cut.outside_of >= 0) {
-    const std::int64_t size = in.shape(whole)[cut.outside_of];
+    const std::int64_t size = in.shape(whole).dim(cut.outside_of);
     in.index_error("index " + std::to_string(cut.outside) + " is out of range for axis " + std::to_string(cut.outside_of) + " of size " + std::to_string(size) +
                    (size == 0 ? ", which is empty." : "; it must be from " + std::to_string(-size) + " to " + std::to_string(size - 1) + "."));
   }
@@ -164,13 +164,13 @@ Shape padded_shape(const Infer& in, const Shape& x, const std::string& named) {
   Ints sizes;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t before = paddings[2 * static_cast<std::size_t>(axis)], after = paddings[2 * static_cast<std::size_t>(axis) + 1];
-    const std::int64_t limit = mode == kReflect ? x[axis] - 1 : x[axis];
+    const std::int64_t limit = mode == kReflect ? x.dim(axis) - 1 : x.dim(axis);
     const std::int64_t most = std::max(before, after);
-    if (mode != kConstant && infer::known(x[axis]) && most > 0 && most > limit)
+    if (mode != kConstant && infer::known(x.dim(axis)) && most > 0 && most > limit)
       in.shape_error("paddings has " + std::to_string(most) + " for axis " + std::to_string(axis) + " of " + named +
           "; this mode can repeat at most " +
                      std::to_string(std::max<std::int64_t>(limit, 0)) + " elements there.");
-    sizes.push_back(infer::add(in, infer::add(in, before, x[axis]), after));
+    sizes.push_back(infer::add(in, infer::add(in, before, x.dim(axis)), after));
   }
   return shape_of(in, sizes);
 }
@@ -180,7 +180,7 @@ SmallVector<Pieces, 6> padding_pieces(const Ints& paddings, const Shape& x, std:
   SmallVector<Pieces, 6> axes;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t before = paddings[2 * static_cast<std::size_t>(axis)], after = paddings[2 * static_cast<std::size_t>(axis) + 1],
-        size = x[axis];
+        size = x.dim(axis);
     Pieces pieces{{before, 0, size, 1}};
     const std::int64_t edge = mode == kReflect ? 1 : 0;  // the outermost element is not repeated by reflection
     if (mode != kConstant && before > 0) pieces.push_back({0, before - 1 + edge, before, -1});
@@ -223,17 +223,17 @@ void roll_kernel(KernelCall& call) {
   const Ints &shift = call.ints("shift"), &axis = call.ints("axis");
   for (std::size_t i = 0; i < shift.size(); ++i) {
     const int a = axis_in(checked(call), "axis", axis[i], x.rank());
-    if (x[a] == 0) return;
-    std::int64_t rest = shift[i] % x[a];
-    if (rest < 0) rest += x[a];
+    if (x.dim(a) == 0) return;
+    std::int64_t rest = shift[i] % x.dim(a);
+    if (rest < 0) rest += x.dim(a);
     std::int64_t& sum = total[static_cast<std::size_t>(a)];
-    sum = sum >= x[a] - rest ? sum - (x[a] - rest) : sum + rest;
+    sum = sum >= x.dim(a) - rest ? sum - (x.dim(a) - rest) : sum + rest;
   }
   SmallVector<Pieces, 6> axes;
   for (int a = 0; a < x.rank(); ++a) {
     const std::int64_t by = total[static_cast<std::size_t>(a)];
-    Pieces pieces{{by, 0, x[a] - by, 1}};
-    if (by > 0) pieces.push_back({0, x[a] - by, by, 1});
+    Pieces pieces{{by, 0, x.dim(a) - by, 1}};
+    if (by > 0) pieces.push_back({0, x.dim(a) - by, by, 1});
     axes.push_back(pieces);
   }
   const Ints strides = dense_strides(x);
@@ -251,11 +251,11 @@ void reverse_sequence_kernel(KernelCall& call) {
   const int seq = checked(call).axis("seq_axis", x.rank()), batch = checked(call).axis("batch_axis", x.rank());
   const Ints strides = dense_strides(x);
   SmallVector<Pieces, 6> axes;
-  for (int a = 0; a < x.rank(); ++a) axes.push_back({{0, 0, x[a], 1}});
-  for (std::int64_t b = 0; b < x[batch]; ++b) {
+  for (int a = 0; a < x.rank(); ++a) axes.push_back({{0, 0, x.dim(a), 1}});
+  for (std::int64_t b = 0; b < x.dim(batch); ++b) {
     const std::int64_t length = index_at(call, 1, b);
     axes[static_cast<std::size_t>(batch)] = {{b, b, 1, 1}};
-    axes[static_cast<std::size_t>(seq)] = {{0, length - 1, length, -1}, {length, length, x[seq] - length, 1}};
+    axes[static_cast<std::size_t>(seq)] = {{0, length - 1, length, -1}, {length, length, x.dim(seq) - length, 1}};
     kernels::copy_pieces(call.in<void>(0), strides.data(), call.out<void>(), strides.data(), axes, size_of(call.dtype()));
   }
 }
@@ -383,7 +383,7 @@ std::vector<Op> slice() {
          }
          Ints result;
          for (std::size_t a = 0; a < size.size(); ++a) {
-           const std::int64_t have = x[static_cast<int>(a)];
+           const std::int64_t have = x.dim(static_cast<int>(a));
            if (infer::known(have) && begin[a] > have) refuse_begin(a);
            if (infer::known(have) && begin[a] + size[a] > have) refuse_end(a);
            result.push_back(size[a] >= 0 ? size[a] : infer::known(have) ? have - begin[a] : kUnknown);
@@ -525,13 +525,13 @@ std::vector<Op> slice() {
          const int seq = in.axis("seq_axis", in.rank(0)), batch = in.axis("batch_axis", in.rank(0));
          if (seq == batch) in.value_error("seq_axis and batch_axis are both " + std::to_string(seq) + "; they must differ.");
          in.require_rank(1, 1);
-         if (!infer::compatible(in.shape(1)[0], in.shape(0)[batch]))
+         if (!infer::compatible(in.shape(1).dim(0), in.shape(0).dim(batch)))
            in.shape_error(in.named(1) + " must have one length for each of axis " + std::to_string(batch) + " of " + in.named(0) + ".");
          return infer::same(in);
        },
        .validate = [](const KernelCall& call) {
-         const std::int64_t most = call.shape(0)[checked(call).axis("seq_axis", call.shape(0).rank())];
-         for (std::int64_t b = 0; b < call.shape(1)[0]; ++b) {
+         const std::int64_t most = call.shape(0).dim(checked(call).axis("seq_axis", call.shape(0).rank()));
+         for (std::int64_t b = 0; b < call.shape(1).dim(0); ++b) {
            const std::int64_t length = index_at(call, 1, b);
            if (length < 0 || length > most)
              call.index_error("lengths[" + std::to_string(b) + "] is " + std::to_string(length) + "; it must be from 0 to " +

@@ -13,11 +13,11 @@ AttrDef direction_attr() { return attr::choice("SortDirection", "direction", {"a
 
 int axis_of(const OpArgs& args, int rank) { return Infer{args, {}}.axis("axis", rank); }
 
-kernels::Lanes lanes_along(const Shape& shape, int axis) { return {extent(shape, 0, axis), shape[axis], extent(shape, axis + 1, shape.rank())}; }
+kernels::Lanes lanes_along(const Shape& shape, int axis) { return {extent(shape, 0, axis), shape.dim(axis), extent(shape, axis + 1, shape.rank())}; }
 
 // Positions are i32.
 void require_countable(const Infer& in, std::size_t i, int axis) {
-  if (in.shape(i)[axis] > std::numeric_limits<std::int32_t>::max())
+  if (in.shape(i).dim(axis) > std::numeric_limits<std::int32_t>::max())
     in.shape_error(in.named(i) + " has more elements along axis " + std::to_string(axis) + " than i32 positions can name; sort a part of it.");
 }
 
@@ -29,8 +29,8 @@ Shape along_shape(const Infer& in, std::size_t x, std::size_t indices) {
   bool fits = in.rank(x) == in.rank(indices);
   for (int i = 0; fits && i < in.rank(x); ++i) {
     if (i == axis) continue;
-    fits = infer::compatible(in.shape(x)[i], result[i]);
-    result.set(i, infer::merge(result[i], in.shape(x)[i]));
+    fits = infer::compatible(in.shape(x).dim(i), result.dim(i));
+    result.set(i, infer::merge(result.dim(i), in.shape(x).dim(i)));
   }
   if (!fits) in.shape_error(in.named(indices) + " must have the sizes of " + in.named(x) + " but along axis " + std::to_string(axis) + ".");
   return result;
@@ -39,7 +39,7 @@ Shape along_shape(const Infer& in, std::size_t x, std::size_t indices) {
 // Calls move(from or to in x, k) for each element k of indices, in order.
 template <class Move>
 void for_each_along(const Shape& x, const Shape& indices, int axis, kernels::Indices at, const Move& move) {
-  const std::int64_t outer = extent(indices, 0, axis), count = indices[axis], inner = extent(indices, axis + 1, indices.rank()), size = x[axis];
+  const std::int64_t outer = extent(indices, 0, axis), count = indices.dim(axis), inner = extent(indices, axis + 1, indices.rank()), size = x.dim(axis);
   std::int64_t k = 0;
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t c = 0; c < count; ++c)
@@ -64,7 +64,7 @@ void unique_kernel(KernelCall& call) {
     using T = std::remove_pointer_t<decltype(tag)>;
     if constexpr (std::is_arithmetic_v<T>) {
       const T* x = call.in<T>(0);
-      const std::int64_t count = call.shape(0)[0];
+      const std::int64_t count = call.shape(0).dim(0);
       call.allocate(1, Shape{count});
       std::int32_t* numbers = call.out<std::int32_t>(1);
       const std::vector<std::int32_t> firsts = kernels::number_distinct(x, count, numbers);
@@ -200,7 +200,7 @@ std::vector<Op> sort() {
          in.require_rank_at_least(0, 1);
          const int last = in.rank(0) - 1;
          require_countable(in, 0, last);
-         const std::int64_t k = in.integer("k"), size = in.shape(0)[last];
+         const std::int64_t k = in.integer("k"), size = in.shape(0).dim(last);
          if (infer::known(size) && k > size)
            in.value_error("k is " + std::to_string(k) + ", but " + in.named(0) + " has only " + std::to_string(size) + " elements along its last axis.");
          Shape result = in.shape(0);
@@ -212,7 +212,7 @@ std::vector<Op> sort() {
          const Shape& x = call.shape(0);
          with_number(call.dtype(), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
-           kernels::top_k_rows(call.in<T>(0), extent(x, 0, x.rank() - 1), x[x.rank() - 1], call.integer("k"), call.out<T>(0), call.out<std::int32_t>(1));
+           kernels::top_k_rows(call.in<T>(0), extent(x, 0, x.rank() - 1), x.dim(x.rank() - 1), call.integer("k"), call.out<T>(0), call.out<std::int32_t>(1));
          });
        },
        .grad = [](const Backward& b) -> Grads { return {scatter_along_axis(b.y(1), b.dy(), b.x())}; },
@@ -256,9 +256,9 @@ std::vector<Op> sort() {
          require_countable(in, 0, last);
          Shape result = in.shape(1);
          for (int axis = 0; axis < last; ++axis) {
-           if (!infer::compatible(in.shape(0)[axis], result[axis]))
+           if (!infer::compatible(in.shape(0).dim(axis), result.dim(axis)))
              in.shape_error(in.named(0) + " and " + in.named(1) + " differ in axis " + std::to_string(axis) + "; all sizes but the last must agree.");
-           result.set(axis, infer::merge(result[axis], in.shape(0)[axis]));
+           result.set(axis, infer::merge(result.dim(axis), in.shape(0).dim(axis)));
          }
          return {{DType::i32, result}};
        },
@@ -268,7 +268,7 @@ std::vector<Op> sort() {
          const int last = sorted.rank() - 1;
          with_number(call.dtype(), [&](auto* tag) {
            using T = std::remove_pointer_t<decltype(tag)>;
-           kernels::search_rows(call.in<T>(0), extent(sorted, 0, last), sorted[last], call.in<T>(1), values[last], call.choice("side") == 1, call.out<std::int32_t>());
+           kernels::search_rows(call.in<T>(0), extent(sorted, 0, last), sorted.dim(last), call.in<T>(1), values.dim(last), call.choice("side") == 1, call.out<std::int32_t>());
          });
        },
        .batch = batch::carry,

@@ -51,7 +51,7 @@ bool Batcher::any(const Interpreter* top) {
 
 Tensor Batcher::symbol(Tensor value, Location at) {
   const Spec& whole = value.spec();
-  if (whole.shape.rank() == 0 || (whole.shape[0] != size_ && whole.shape[0] != kUnknown))
+  if (whole.shape.rank() == 0 || (whole.shape.dim(0) != size_ && whole.shape.dim(0) != kUnknown))
     throw InternalError("a value of " + std::to_string(size_) + " was batched as " + whole.str());
   Spec row = row_of(whole);
   return symbol(std::move(row), std::move(value), at);

@@ -20,7 +20,7 @@ std::int64_t rows_in(const char* name, const CallList<Tensor*>& elements, Locati
   for (const Tensor* element : elements) {
     if (element->rank() == 0)
       throw ShapeError(name, "an element is the scalar " + element->spec().str() + "; elements have rows, so they need a first axis.", at);
-    const std::int64_t own = element->shape()[0];
+    const std::int64_t own = element->shape().dim(0);
     if (rows != kUnknown && own != kUnknown && own != rows)
       throw ShapeError(name, unequal_rows(rows, own), at);
     if (own != kUnknown) rows = own;

@@ -61,7 +61,7 @@ bool takes_at_once(const FunctionTrace& trace, std::span<Tensor* const> argument
     const Shape& shape = trace.kind.shapes[i];
     if (spec.dtype != trace.dtypes[i] || spec.shape.rank() != shape.rank()) return false;
     for (int axis = 0; axis < shape.rank(); ++axis)
-      if (shape[axis] != spec.shape[axis] && shape[axis] != kUnknown) return false;
+      if (shape.dim(axis) != spec.shape.dim(axis) && shape.dim(axis) != kUnknown) return false;
   }
   return true;
 }

@@ -164,6 +164,7 @@ class FunctionCore {
   std::vector<std::uint64_t> retraced_at_;  // by the clock, since the last warning
   int warnings_ = 0;
   int tracing_now_ = 0;  // of the lock around traces: more than one if the body calls its Function
+  bool needs_sizes_ = false;  // of the same lock: the body cannot be traced for sizes that reduce_retracing would leave open
 };
 
 /// What distinguishes the Variables of a call from those of a trace whose arguments look the same.

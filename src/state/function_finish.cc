@@ -141,8 +141,11 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   } now(tracing_now_);
   CallKind kind = call.leaves.kind;
   if (options.reduce_retracing) relax(kind);
+  const bool relaxed = kind.shapes != call.leaves.kind.shapes;
+  bool needs_sizes = needs_sizes_;
+  if (needs_sizes) kind = call.leaves.kind;
   std::shared_ptr<FunctionTrace> made;
-  for (const bool pinned : {false, true}) {
+  for (bool pinned = false; made == nullptr;) {
     Tracing tracing(call, kind, pinned);
     struct Current {
       Current(FunctionCallState& c, Tracing* t) : call(c), before(std::exchange(c.tracing, t)) {}
@@ -154,12 +157,22 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
       tracing.run(body);
     } catch (const IdentityAsked&) {
       if (pinned) throw;  // of a Variable that stands in for an argument of the Function around
+      pinned = true;
+      continue;
+    } catch (const ShapeError&) {
+      if (!relaxed || needs_sizes) throw;
+      needs_sizes = true;  // if it can be traced for those at hand
+      kind = call.leaves.kind;
       continue;
     } catch (...) {
       if (!tracing.looks_at_identity()) throw;  // otherwise it may come of that
+      pinned = true;
       continue;
     }
-    if (tracing.looks_at_identity()) continue;
+    if (tracing.looks_at_identity()) {
+      pinned = true;
+      continue;
+    }
     if (tracing.grew()) {
       CallLeaves grown = leaves_of(call.arguments);
       kind.skeleton = call.leaves.kind.skeleton = std::move(grown.kind.skeleton);
@@ -169,7 +182,6 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     }
     made = tracing.finish();
     keep_made(tracing.made_slots());
-    break;
   }
   made->notes = std::move(notes);
   std::size_t tensors = 0;
@@ -178,6 +190,8 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     made->report.arguments.push_back(path_of(note) + " " + note.text);
     note.variable = nullptr;  // the arguments end with the call
   }
+  needs_sizes_ = needs_sizes;
+  if (relaxed && needs_sizes) cause += "; reduce_retracing is of no use here, for the body needs sizes as numbers";
   made->report.cause = std::move(cause);
   made->report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   keep(made);

@@ -94,7 +94,7 @@ class NoteWalker final : public PathWalker {
 bool shape_takes(const Shape& traced, const Shape& given) {
   if (traced.rank() != given.rank()) return false;
   for (int axis = 0; axis < traced.rank(); ++axis)
-    if (traced[axis] != kUnknown && traced[axis] != given[axis]) return false;
+    if (traced.dim(axis) != kUnknown && traced.dim(axis) != given.dim(axis)) return false;
   return true;
 }
 

@@ -107,7 +107,7 @@ void FunctionCore::relax(CallKind& kind) const {
     if (trace->kind.skeleton != kind.skeleton) continue;
     for (std::size_t i = 0; i < kind.shapes.size(); ++i)
       for (int axis = 0; axis < kind.shapes[i].rank(); ++axis)
-        if (trace->kind.shapes[i][axis] != kind.shapes[i][axis]) kind.shapes[i].set(axis, kUnknown);
+        if (trace->kind.shapes[i].dim(axis) != kind.shapes[i].dim(axis)) kind.shapes[i].set(axis, kUnknown);
   }
 }
 

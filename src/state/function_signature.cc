@@ -26,9 +26,9 @@ Fit fit(const Tensor& tensor, const Shape& declared) {
   if (shape.rank() != declared.rank()) return Fit::kNo;
   int open = 0, later = 0;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    open += shape[axis] == kUnknown && declared[axis] == kUnknown;
-    if (declared[axis] == kUnknown || shape[axis] == declared[axis]) continue;
-    if (shape[axis] != kUnknown) return Fit::kNo;
+    open += shape.dim(axis) == kUnknown && declared.dim(axis) == kUnknown;
+    if (declared.dim(axis) == kUnknown || shape.dim(axis) == declared.dim(axis)) continue;
+    if (shape.dim(axis) != kUnknown) return Fit::kNo;
     ++later;
   }
   return later == 0 ? Fit::kYes : open <= 1 ? Fit::kLater : Fit::kNo;
@@ -40,9 +40,9 @@ Tensor checked(Tensor tensor, const Shape& declared, const std::string& message,
   if (symbol_of(tensor).trace == 0) return tensor;  // stands for all tensors that `trace` is asked for; the calls will be checked
   Shape shape = tensor.shape();
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (declared[axis] == kUnknown || shape[axis] == declared[axis]) continue;
-    check(equal(shape_of(tensor, {.dtype = i64}, at)[Index(axis, at)], Tensor(declared[axis], at), at), message, at);
-    shape.set(axis, declared[axis]);
+    if (declared.dim(axis) == kUnknown || shape.dim(axis) == declared.dim(axis)) continue;
+    check(equal(shape_of(tensor, {.dtype = i64}, at)[Index(axis, at)], Tensor(declared.dim(axis), at), at), message, at);
+    shape.set(axis, declared.dim(axis));
   }
   return reshape(std::move(tensor), std::move(shape), at);
 }

@@ -20,10 +20,10 @@ struct Fans {
   double in = 1, out = 1;
   explicit Fans(const Shape& shape) {
     const int rank = shape.rank();
-    if (rank == 1) in = out = static_cast<double>(shape[0]);
+    if (rank == 1) in = out = static_cast<double>(shape.dim(0));
     if (rank < 2) return;
-    in = static_cast<double>(shape[rank - 2]), out = static_cast<double>(shape[rank - 1]);
-    for (int axis = 0; axis < rank - 2; ++axis) in *= static_cast<double>(shape[axis]), out *= static_cast<double>(shape[axis]);
+    in = static_cast<double>(shape.dim(rank - 2)), out = static_cast<double>(shape.dim(rank - 1));
+    for (int axis = 0; axis < rank - 2; ++axis) in *= static_cast<double>(shape.dim(axis)), out *= static_cast<double>(shape.dim(axis));
   }
 };
 
@@ -93,7 +93,7 @@ Tensor Generator::bits(Shape shape, RandomBitsOptions options, Location at) {
 Tensor Generator::permutation(std::int64_t n, Location at) { return cast(argsort(bits({n}, {.dtype = u64}, at)), i64); }
 Tensor Generator::shuffle(Tensor x, Location at) {
   if (x.rank() == 0) throw ShapeError("shuffle", "x " + x.spec().str() + " has no rows; give a tensor of rank 1 or more.", at);
-  const std::int64_t rows = x.shape()[0];
+  const std::int64_t rows = x.shape().dim(0);
   return gather(std::move(x), permutation(rows, at), {}, at);
 }
 
@@ -141,7 +141,7 @@ Tensor lecun_normal(Shape shape, Generator& g, InitializerOptions options, Locat
 
 Tensor orthogonal(Shape shape, Generator& g, InitializerOptions options, Location at) {
   if (shape.rank() < 2) throw ShapeError("orthogonal", "shape " + shape.str() + " is no matrix; give two axes or more.", at);
-  const std::int64_t columns = shape[shape.rank() - 1], rows = columns == 0 ? 0 : shape.num_elements() / columns;
+  const std::int64_t columns = shape.dim(shape.rank() - 1), rows = columns == 0 ? 0 : shape.num_elements() / columns;
   const bool tall = rows >= columns;
   // With a^T a = l l^T the rows of l^-1 a^T are orthonormal, and no direction is preferred.
   const Tensor a = g.normal({std::max(rows, columns), std::min(rows, columns)}, {.mean = 0, .stddev = 1, .dtype = f64}, at);

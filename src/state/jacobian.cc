@@ -28,7 +28,7 @@ void require_batch(const Tensor& target, std::span<const Source> sources, Locati
   for (const Source& source : sources) {
     const Spec spec = spec_of(source);
     if (spec.shape.rank() < 2) refuse("source " + title_of(source) + " needs a batch axis and at least one more; ask for a jacobian.");
-    const std::int64_t a = target.shape()[0], b = spec.shape[0];
+    const std::int64_t a = target.shape().dim(0), b = spec.shape.dim(0);
     if (a != kUnknown && b != kUnknown && a != b)
       refuse(other_batch(target.spec(), title_of(source)));
   }
@@ -37,7 +37,7 @@ void require_batch(const Tensor& target, std::span<const Source> sources, Locati
 // What cannot be compared yet is compared when it is known: this is the rule of that. It is never called.
 const Op& same_batch_row() {
   constexpr InferFn compare = [](const Infer& in) -> Specs {
-    if (!infer::compatible(in.shape(0)[0], in.shape(1)[0])) in.shape_error(other_batch(in.spec(0), in.spec(1).str()));
+    if (!infer::compatible(in.shape(0).dim(0), in.shape(1).dim(0))) in.shape_error(other_batch(in.spec(0), in.spec(1).str()));
     return {in.spec(0)};
   };
   static const Op& row = *new Op{.name = "batch_jacobian", .doc = "The first sizes agree.", .inputs = {"target:any", "source:any"}, .infer = compare};
@@ -68,12 +68,12 @@ Tensor unit_rows(std::int64_t count, std::int64_t from, std::int64_t to, DType d
 // The gradients of the target that pick one element each: those of one entry, for all entries of a batch alike.
 Tensor seeds_of(const Tensor& target, const Tensor& rows, bool batch) {
   const Shape& shape = target.shape();
-  Ints sizes{rows.shape()[0]};
-  for (int axis = 0; axis < shape.rank(); ++axis) sizes.push_back(batch && axis == 0 ? 1 : shape[axis]);
+  Ints sizes{rows.shape().dim(0)};
+  for (int axis = 0; axis < shape.rank(); ++axis) sizes.push_back(batch && axis == 0 ? 1 : shape.dim(axis));
   const Tensor one = reshape(rows, Shape(sizes));
-  if (!batch || shape[0] == 1) return one;
-  if (shape[0] == kUnknown) return one * expand_dims(ones_like(target), 0);
-  sizes[1] = shape[0];
+  if (!batch || shape.dim(0) == 1) return one;
+  if (shape.dim(0) == kUnknown) return one * expand_dims(ones_like(target), 0);
+  sizes[1] = shape.dim(0);
   return broadcast_to(one, Shape(sizes));
 }
 
@@ -84,7 +84,7 @@ std::vector<std::unique_ptr<InPlaceOf>> TapeRecorder::compare_batches_later(cons
   std::vector<std::unique_ptr<InPlaceOf>> rules;
   const auto compare = [&](const Tensor& source) {
     Tensor both[] = {question.targets[0], source};
-    if (both[0].shape()[0] == kUnknown || both[1].shape()[0] == kUnknown)
+    if (both[0].shape().dim(0) == kUnknown || both[1].shape().dim(0) == kUnknown)
       rules.push_back(std::make_unique<InPlaceOf>(Call{same_batch_row(), both, {}, question.at}));
   };
   for (const Source& source : question.sources) {
@@ -96,7 +96,7 @@ std::vector<std::unique_ptr<InPlaceOf>> TapeRecorder::compare_batches_later(cons
 }
 
 std::vector<Grad> TapeRecorder::rows_of_jacobians(const Question& question, const Tensor& seeds) const {
-  Batcher batcher(seeds.shape()[0]);
+  Batcher batcher(seeds.shape().dim(0));
   batcher.install();
   const GradientOptions options{question.options.unconnected, {batcher.symbol(seeds, question.at)}};
   std::vector<Grad> rows = answer({question.name, question.targets, question.sources, options, question.at, question.tree});

@@ -1,0 +1,103 @@
+// Sizes that are not known while tracing: no body reads a number for them, wherever they come from.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support.h"
+#include <weft/print.h>
+#include <weft/weft.h>
+
+namespace weft::test {
+namespace {
+
+// What comes of a body that asks for the first size of what `make` gives it, in a trace for vectors of any length; and the line that asked.
+template <class Make>
+std::string asked(const Make& make) {
+  int line = 0;
+  Function f{[&](Tensor x) {
+    const Tensor y = make(x);
+    line = __LINE__ + 1;
+    return sum(y) / y.shape()[0];
+  }, {.signature = {Spec{f32, {kUnknown}}}}};
+  try {
+    return format("{}", f(Tensor{1.f, 2.f, 3.f}));
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.location().line, line);
+    return error.message();
+  }
+}
+
+constexpr const char* kRefused = "shape: the size of axis 0 of [?] is not known, so it is no number; in a traced body use shape_of(x)[0], the size as a Tensor, or "
+                                 "trace for known sizes.";
+
+TEST(FunctionSizes, AreNoNumbersWhereTheyAreNotKnown) {
+  Variable open{ones({2}), {.shape = Shape{kUnknown}}};
+  EXPECT_EQ(asked([](const Tensor& x) { return x; }), kRefused);
+  EXPECT_EQ(asked([](const Tensor& x) { return x * 2; }), kRefused);
+  EXPECT_EQ(asked([&](const Tensor&) { return open.value(); }), kRefused);
+  EXPECT_EQ(asked([](const Tensor&) {
+    const Tensor known{1.f, 2.f, 3.f};
+    return boolean_mask(known, known > 1.f);
+  }), kRefused);
+  EXPECT_EQ(asked([](const Tensor& x) { return cond(sum(x) > 0.f, [] { return ones({2}); }, [] { return ones({3}); }); }), kRefused);
+  EXPECT_EQ(asked([](const Tensor& x) {
+    return while_loop([](Tensor y) { return sum(y) < 10.f; }, [](Tensor y) { return concat({y, y}, 0); }, x);
+  }), kRefused);
+  EXPECT_EQ(asked([](const Tensor&) { return Tensor{2.f, 4.f}; }), "3.0");
+}
+
+// The size of a Variable in a body, as its handle tells it.
+TEST(FunctionSizes, OfAVariableThatMayChangeAreNoNumbersEither) {
+  Variable open{ones({2}), {.shape = Shape{kUnknown}}};
+  Function f = [&] { return open.shape()[0]; };
+  EXPECT_TEXT(ShapeError, f(), kRefused);
+  EXPECT_EQ(open.shape()[0], 2);
+}
+
+TEST(FunctionSizes, CountNoTurnsOfALoopAndChooseNoBranch) {
+  const FunctionOptions any{.signature = {Spec{f32, {kUnknown}}}};
+  Function loop{[](Tensor x) {
+    Tensor y = x[0];
+    for (int i = 1; i < x.shape()[0]; ++i) y = y + x[i];
+    return y;
+  }, any};
+  Function branch{[](Tensor x) { return x.shape()[0] > 2 ? sum(x) : -sum(x); }, any};
+  Function slice{[](Tensor x) { return x(range(0, x.shape()[0])); }, any};
+  for (Function<Tensor(Tensor)>* f : {&loop, &branch, &slice}) EXPECT_TEXT(ShapeError, (*f)(Tensor{1.f, 2.f, 3.f}), kRefused);
+}
+
+// As a Tensor a size is always there.
+// SEMANTICS 116
+TEST(FunctionSizes, AreTensors) {
+  Function f{[](Tensor x) { return sum(x) / cast(shape_of(x)[0], f32); }, {.signature = {Spec{f32, {kUnknown}}}}};
+  EXPECT_EQ(number(f(Tensor{1.f, 2.f, 6.f})), 3);
+  EXPECT_EQ(number(f(Tensor{1.f, 3.f})), 2);
+  EXPECT_EQ(f.explain().traced, 1u);
+}
+
+// SEMANTICS 106
+TEST(FunctionSizes, ThatABodyNeedsAreKnownInSpiteOfReduceRetracing) {
+  Function mean_of{[](Tensor x, int times) { return times * sum(x) / x.shape()[0]; }, {.args = {"x", "times"}, .reduce_retracing = true}};
+  for (int size : {2, 3, 4, 3}) EXPECT_EQ(number(mean_of(ones({size}), 1)), 1) << size;
+  const std::string spite = "; reduce_retracing is of no use here, for the body needs sizes as numbers";
+  const FunctionReport report = mean_of.explain();
+  ASSERT_EQ(report.traces.size(), 3u);
+  EXPECT_EQ(report.traces[1].cause, "argument 0 `x`: f32[2] -> f32[3]" + spite);
+  EXPECT_EQ(report.traces[2].cause, "argument 0 `x`: f32[2] -> f32[4]" + spite);
+  EXPECT_EQ(report.traces[2].arguments[0], "x f32[4]");
+  mean_of(ones({4}), 2);
+  EXPECT_EQ(mean_of.explain().traces[3].cause, "argument 1 `times`: 1 -> 2 (a host value; take it as Tensor to keep one trace)");
+}
+
+// What is wrong for the sizes at hand is said of them, and says nothing of the body.
+TEST(FunctionSizes, ThatAreWrongAreSaidAsTheyAre) {
+  Function f{[](Tensor x) { return reshape(x, {3}) + ones({3}); }, {.reduce_retracing = true}};
+  f(ones({3}));
+  EXPECT_THROW(f(ones({4})), ShapeError);
+  f(ones({3, 1}));
+  EXPECT_EQ(number(sum(f(ones({1, 3})))), 6);
+  EXPECT_EQ(f.explain().traces.back().arguments[0], "arg0 f32[?,?]");
+}
+
+}  // namespace
+}  // namespace weft::test
