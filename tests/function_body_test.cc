@@ -210,8 +210,8 @@ TEST(Function, AVariableMadeByTheBodyIsMadeOnce) {
 
   Function h{[](Tensor x) { return Variable{x * 2}.value(); }, {.name = "h"}};
   EXPECT_EQ(message<TraceError>([&] { h(1.f); }),
-            "Variable: the value f32[] is made anew by each call of the Function that is traced; make the Variable outside, its first value in "
-            "an init_scope, or a local one of each call.");
+            "Variable: the value f32[] depends on what a call of the Function that is traced brings, so it is another one in each; make the Variable "
+            "outside, its first value in an init_scope, or a local one of each call.");
 }
 
 // SEMANTICS 137, 158

@@ -76,6 +76,27 @@ TEST(FunctionSemantics, TheFirstValueOfAVariableMayComeFromArguments) {
   EXPECT_EQ(floats(running({1.f, 2.f}, 10.f)), (std::vector<float>{12, 14}));
 }
 
+// SEMANTICS 139, 140: and on what ops make of numbers and sizes
+TEST(FunctionSemantics, TheFirstValueOfAVariableMayBeComputed) {
+  struct Layer {
+    Variable weight, bias;
+    WEFT_FIELDS(weight, bias)
+    Layer(int in, int out) : weight{eye(in, {.columns = out}) * 2 + reshape(linspace(0.f, 1.f, in * out), {in, out})}, bias{zeros({out})} {}
+  };
+  std::optional<Layer> layer;
+  Function f = [&](Tensor x) {
+    if (!layer) layer.emplace(2, 2);
+    Variable calls{zeros_like(x(0, 0))};
+    layer->bias.assign_add(ones_like(layer->bias.value()));
+    return matmul(x, layer->weight) + layer->bias + calls.assign_add(1.f);
+  };
+  const Tensor x = eye(2);
+  const Tensor kernel{{2.f, 1.f / 3}, {2.f / 3, 3.f}};
+  for (float n : {1.f, 2.f, 3.f}) EXPECT_LT(number(max(abs(f(x) - kernel - 2 * n))), 1e-6f) << n;
+  EXPECT_EQ(floats(layer->bias.value()), (std::vector<float>{3, 3}));
+  EXPECT_EQ(f.explain().traced, 1u);
+}
+
 // --- which trace ---
 
 // SEMANTICS 98

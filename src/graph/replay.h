@@ -10,4 +10,7 @@ namespace weft::inline v0 {
 /// the value: then the call may have it for itself, and the entry is empty. An error is that of the call that failed.
 void replay(const Graph& graph, std::vector<Tensor>& values, const std::vector<bool>* last_use = nullptr);
 
+/// The value, if it depends on constants and on the Specs of other values alone: the calls that it needs are made now, eagerly. Else an empty handle.
+Tensor known_value(const Graph& graph, ValueId id);
+
 }  // namespace weft::inline v0

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "graph/run.h"
+#include "graph/replay.h"
 #include "graph/tracer.h"
 #include "optim/limits.h"
 #include "state/installed.h"
@@ -97,15 +97,7 @@ Tensor made_of_unknown(const Tensor& x, const std::function<Tensor(const Tensor&
     if (!made.defined()) return made;
     graph.outputs = {tracer.interpreter.value_of(made, nullptr, {})};
   }
-  std::vector<bool> depends(graph.values.size());
-  depends[graph.inputs[0]] = true;
-  for (const GraphNode& node : graph.nodes)
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (depends[node.inputs[i]] && !node.op->is(kOfSpecs) && !only_shape(*node.op, i))
-        std::fill_n(depends.begin() + static_cast<std::ptrdiff_t>(node.first), node.count, true);
-  if (depends[graph.outputs[0]]) return {};
-  std::vector<Tensor> inputs{x};
-  return Runner(std::move(graph)).run(inputs)[0];
+  return known_value(graph, graph.outputs[0]);
 }
 
 }  // namespace

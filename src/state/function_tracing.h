@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/replay.h"
 #include "graph/tracer.h"
 #include "state/follower.h"
 #include "state/function_core.h"
@@ -81,6 +82,7 @@ class Tracing final : public SlotSymbols {
   void touched(const SlotRef& slot) override { touched_.insert(slot); }
   Tensor symbol_for(const SlotRef& slot, Location at) override;
   SlotRef made(SlotRef slot) override;
+  Tensor known(const Tensor& symbol) override { return tracer_.owns(symbol) ? known_value(graph_, tracer_.value_of(symbol, nullptr, {})) : Tensor(); }
   void made_local(const SlotRef& slot) override {
     slot->role = Slot::Role::kLocal;
     locals_.insert(slot);

@@ -53,7 +53,8 @@ Tensor with_own_node(Tensor x, const char* by, Location at) {
   Node& node = *x.node();
   if (node.symbolic)
     throw TraceError(by, "the value " + x.spec().str() + (std::string_view(by) == "Variable"
-        ? " is made anew by each call of the Function that is traced; make the Variable outside, its first value in an init_scope, or a local one of each call."
+        ? " depends on what a call of the Function that is traced brings, so it is another one in each; make the Variable outside, its first value in an init_scope, or a "
+          "local one of each call."
         : " was made while tracing and does not exist outside; return it from the traced function."), at);
   if (node.count.load(std::memory_order_acquire) != 1) return make_view(x, x.shape());
   node.literal = false;  // a value from here on

@@ -66,6 +66,8 @@ class SlotSymbols {
   virtual void touched(const SlotRef& slot) = 0;
   /// A Variable has been made: the slot that it has from now on.
   virtual SlotRef made(SlotRef slot) = 0;
+  /// What a symbol is worth if that depends on nothing that a call brings; else an empty handle.
+  virtual Tensor known(const Tensor& /*symbol*/) { return {}; }
   /// A local one has been made: it is gone when the program ends, and nothing of it is published. StateError where nothing is called.
   virtual void made_local(const SlotRef& slot);
   /// What the program asks for anew whenever it is called. StateError where nothing is.

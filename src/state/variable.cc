@@ -53,6 +53,8 @@ SlotRef make_slot(Tensor initial, VariableOptions options, Location at) {
   Transaction* const t = Transaction::current();
   const bool traced = Transaction::tracing_symbols() != nullptr;
   Tensor first = traced && options.local ? initial : Tensor();
+  if (traced && !options.local && initial.node()->symbolic)
+    if (Tensor known = t->symbols->known(initial); known.defined()) initial = std::move(known);
   auto slot = std::make_shared<Slot>(std::move(initial), std::move(declared), std::move(options), at);
   if (!traced) return slot;
   if (!first.defined()) return t->symbols->made(std::move(slot));
