@@ -18,7 +18,8 @@
 // A call is a transaction: it sees one moment of all Variables that it reads, waits for its turn at those it writes, and publishes all
 // writes at its end, or none if it throws. Inside `atomically` or another Function it is part of that.
 //
-// A parameter `P&` is walked as a tree: a Tensor in it that the body replaces is replaced after each call; other changes of it are refused.
+// A parameter `P&` is walked as a tree: a Tensor in it that the body replaces is replaced after each call; other changes of it are refused, also by
+// run_eagerly.
 // Tensors behind pointers cannot be arguments or results; Variables can. A tensor that the body leaves in an object outside is symbolic for
 // good: whatever uses it throws, naming the line that made it. A body that asks which Variable it has been given (its name, id or version,
 // an optimizer) is traced for each of them, and run twice for that.
@@ -87,15 +88,15 @@ class WEFT_API FunctionCall {
   /// arguments are moved from.
   static bool run_at_once(FunctionCore& core, OnlyTrace only, Tensor* const* arguments, std::size_t count, Tensor& result, Location at);
   /// Finds the trace for these arguments, or makes it: body(context) copies them, calls `begin`, runs on them, and calls `returns`. False: the
-  /// body itself is to run, on copies that are then adopted.
+  /// body itself has run in the same way, as a block, and the call is done.
   bool prepare(Body body, void* context);
   /// Finds it or makes it, and no more.
   std::shared_ptr<FunctionTrace> trace(Body body, void* context);
-  void adopt(const Argument* copies);
-  /// Puts symbols into copies of the arguments. Where an argument cannot be copied, it is the argument itself.
+  /// Puts symbols into copies of the arguments, if the body is traced. Where an argument cannot be copied, it is the argument itself.
   void begin(const Argument* copies);
   /// What the body returned; held by the trace, a pattern for the results of all calls. `twin` is a copy of it.
   void returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk);
+  void* made();                             // what the body returned. REQUIRES: it has run itself
   void run();
   const void* pattern() const;              // REQUIRES: prepared
   void fill(void* result, WalkFn walk);     // a copy of the pattern, with what this call has computed. REQUIRES: run
@@ -216,7 +217,10 @@ class Function<R(A...)> {
       }
     }
     return with_call(only, at, [&](detail::FunctionCall& call, Body body, void* context) -> Result {
-      if (!call.prepare(body, context)) return run_body(call, at, given...);
+      if (!call.prepare(body, context)) {
+        if constexpr (std::is_void_v<Result>) return;
+        else return std::move(*static_cast<Result*>(call.made()));
+      }
       call.run();
       if constexpr (std::is_same_v<Result, Tensor>) {
         return call.only_tensor();
@@ -250,29 +254,6 @@ class Function<R(A...)> {
       }, copies);
     };
     return use(call, [](void* context, detail::FunctionCall& traced) { (*static_cast<decltype(body)*>(context))(traced); }, &body);
-  }
-
-  // As a block: it may run more than once, so each time on copies of what it may change.
-  Result run_body(detail::FunctionCall& call, Location at, detail::Passed<A>&... given) const {
-    std::optional<std::tuple<detail::Copied<A>...>> copies;
-    const auto adopt = [&] {
-      std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) {
-        const detail::Argument places[] = {{detail::address(copy), detail::kWalk<std::remove_cvref_t<A>>, false}..., {nullptr, nullptr, false}};
-        call.adopt(places);
-      }, *copies);
-    };
-    const auto body = [&]() -> Result {
-      copies.emplace(given...);
-      return std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) -> Result { return (*body_)(copy...); }, *copies);
-    };
-    if constexpr (std::is_void_v<Result>) {
-      atomically(body, {}, at);
-      adopt();
-    } else {
-      Result result = atomically(body, {}, at);
-      adopt();
-      return result;
-    }
   }
 
   std::shared_ptr<detail::FunctionCore> core_;

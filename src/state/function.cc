@@ -8,6 +8,7 @@
 #include "base/planted.h"
 #include "graph/tracer.h"
 #include "state/follower.h"
+#include "state/function_eager.h"
 #include "state/regions.h"
 #include "state/transaction.h"
 #include <weft/print.h>
@@ -301,10 +302,13 @@ bool FunctionCall::prepare(Body body, void* context) {
     s.leaves = leaves_of(s.arguments);
     if (s.only == nullptr) s.core.apply_signature(s.arguments, s.leaves, s.at);
     else s.core.require_kind(**s.only, s.arguments, s.leaves, s.at);
-    if (s.core.options.run_eagerly) return false;
-    if (s.only == nullptr) find_or_trace(body, context);
-    else s.trace = *s.only;
-    return !runs_body(*s.trace, s.leaves.variables);
+    if (!s.core.options.run_eagerly) {
+      if (s.only == nullptr) find_or_trace(body, context);
+      else s.trace = *s.only;
+      if (!runs_body(*s.trace, s.leaves.variables)) return true;
+    }
+    EagerBody(s).run([&] { body(context, *this); });
+    return false;
   });
 }
 
@@ -373,16 +377,6 @@ void FunctionCall::fill(void* result, WalkFn walk) {
 Tensor FunctionCall::only_tensor() {
   if (state_->trace->results == 0) return {};  // an empty handle was returned
   return std::move(state_->outputs[0]);
-}
-
-// Tensors that an eager body has put into copies of its arguments.
-void FunctionCall::adopt(const Argument* copies) {
-  for (std::size_t i = 0; i < state_->arguments.size(); ++i) {
-    const Argument& argument = state_->arguments[i];
-    if (!argument.reference || copies[i].at == argument.at) continue;
-    const CallLeaves from = leaves_of({&copies[i], 1}), to = leaves_of({&argument, 1});
-    for (std::size_t t = 0; t < std::min(from.tensors.size(), to.tensors.size()); ++t) *to.tensors[t] = std::move(*from.tensors[t]);
-  }
 }
 
 struct Outside::Scopes {

@@ -99,6 +99,7 @@ struct FunctionPictures {
 };
 
 class Tracing;
+class EagerBody;
 class FunctionCore;
 
 struct FunctionCallState : InRoom {
@@ -109,8 +110,10 @@ struct FunctionCallState : InRoom {
   CallLeaves leaves{};
   std::shared_ptr<FunctionTrace> trace{};
   Tracing* tracing = nullptr;  // while the body is traced
+  EagerBody* eager = nullptr;  // while it runs itself
   bool asked = false;          // for the trace, not for a call
   Tensors outputs{};
+  std::shared_ptr<void> made{};  // the result of the body, if it has run itself
 };
 
 class FunctionCore {

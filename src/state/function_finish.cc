@@ -43,7 +43,7 @@ std::vector<std::int32_t> Tracing::old_values(const std::vector<SlotUse>& reads)
     const auto found = std::find_if(reads.begin(), reads.end(), [&](const SlotUse& use) {
       return argument >= 0 ? use.argument == argument : use.argument < 0 && use.captured->slot() == slot;
     });
-    result.push_back(found == reads.end() ? -1 : static_cast<std::int32_t>(symbols_.size() + asked_.size()) + static_cast<std::int32_t>(found - reads.begin()));
+    result.push_back(found == reads.end() ? -1 : static_cast<std::int32_t>(symbols().size() + asked_.size()) + static_cast<std::int32_t>(found - reads.begin()));
   });
   return fixed ? result : std::vector<std::int32_t>();
 }
@@ -64,7 +64,7 @@ FunctionReport::Trace Tracing::first_report() const {
 void Tracing::order_inputs() {
   if (asked_.empty()) return;
   const std::unordered_set<ValueId> asked(asked_values_.begin(), asked_values_.end());
-  const auto behind = graph_.inputs.begin() + static_cast<std::ptrdiff_t>(symbols_.size());
+  const auto behind = graph_.inputs.begin() + static_cast<std::ptrdiff_t>(symbols().size());
   std::stable_partition(behind, graph_.inputs.end(), [&](ValueId id) { return asked.contains(id); });
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) graph_.values[graph_.inputs[i]].from = static_cast<std::uint32_t>(i);
 }
@@ -84,12 +84,12 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 #endif
   FunctionReport::Trace report = first_report();
   if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
-  const Optimized optimized = optimize(graph_, symbols_.size() + asked_.size());
+  const Optimized optimized = optimize(graph_, symbols().size() + asked_.size());
   for (const Optimized::Figures& pass : optimized.passes)
     report.passes.push_back({pass.pass, pass.calls_before, pass.calls_after, pass.microseconds});
   std::vector<SlotUse> reads;
   for (std::size_t i = 0; i < reads_.size(); ++i)
-    if (optimized.kept_inputs[symbols_.size() + asked_.size() + i]) reads.push_back(use_of(reads_[i]));
+    if (optimized.kept_inputs[symbols().size() + asked_.size() + i]) reads.push_back(use_of(reads_[i]));
   auto trace = std::make_shared<FunctionTrace>(std::move(graph_), old_values(reads));
   trace->asked = std::move(asked_);
   trace->reads = std::move(reads);
@@ -103,10 +103,10 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   trace->takes_variables = !call_.leaves.variables.empty();
   trace->own_gradients = own_gradients_;
   for (const SlotRef& slot : read_again_) trace->read_again.push_back(use_of(slot));
-  for (const Tensor& symbol : symbols_) trace->dtypes.push_back(symbol.dtype());
+  for (const Tensor& symbol : symbols()) trace->dtypes.push_back(symbol.dtype());
   trace->exact = std::all_of(kind_.shapes.begin(), kind_.shapes.end(), [](const Shape& shape) { return shape.known(); });
   trace->at_once = !call_.core.options.run_eagerly && call_.leaves.variables.empty() && trace->replaced.empty() &&
-                   symbols_.size() == call_.arguments.size() && trace->result_variables.empty();
+                   symbols().size() == call_.arguments.size() && trace->result_variables.empty();
   if (call_.leaves.variables.empty()) {
     for (const SlotUse& use : trace->reads) trace->read_slots.push_back(use.captured->slot());
     for (const SlotUse& use : trace->writes) trace->written_slots.push_back(use.captured->slot());

@@ -8,17 +8,10 @@
 #include "graph/replay.h"
 #include "graph/tracer.h"
 #include "state/follower.h"
-#include "state/function_core.h"
+#include "state/function_arguments.h"
 #include "state/installed.h"
 
 namespace weft::inline v0::detail {
-
-// Where the Tensors and Variables of some trees are, in order.
-struct Places {
-  std::vector<Tensor*> tensors;
-  std::vector<Variable*> variables;
-};
-Places places_in(std::span<const Argument> trees);
 
 // The interpreter of a trace. What is read of Variables is no business of tapes below: they will see the call. But of a call they see what
 // Variables held before it, while a body that reads what it has written gives them that to follow, if they watch it: they must run such a body.
@@ -43,7 +36,7 @@ class Tracing final : public SlotSymbols {
     if (call.core.options.strict) tracer_.refuse_constants();
     graph_.without = call.core.options.without;
     transaction_.symbols = this;
-    call_by(notes_);
+    call_by(given_.notes());
     for (const Variable* variable : call.leaves.variables) passed_.emplace(variable->slot().get(), passed_.size());
     if (pinned) return;
     for (const Variable* variable : call.leaves.variables) {
@@ -70,7 +63,7 @@ class Tracing final : public SlotSymbols {
   /// Whether the trace depends on which Variables were passed, not only on their Specs.
   bool looks_at_identity() const;
   /// Whether the body has put Variables that it made into an argument.
-  bool grew() const { return grew_; }
+  bool grew() const { return given_.grew(); }
   /// What the arguments are since; valid as long as this.
   void call_by(const std::vector<LeafNote>& notes) {
     for (const LeafNote& note : notes)
@@ -105,10 +98,7 @@ class Tracing final : public SlotSymbols {
 
  private:
   void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
-  std::string tensor_path(std::size_t which) const;
-  void require_unchanged(const Places& now);
-  bool only_has_more(const std::vector<LeafNote>& now) const;
-  void find_replaced(const Places& now);
+  const std::vector<Tensor>& symbols() const { return given_.tensors(); }  // of the arguments' Tensors
   static void list_frozen(std::vector<FunctionReport::Constant>& list, const Tensor& value, const Op* user, Location at);
   FunctionReport::Trace first_report() const;
   void name_walked();
@@ -128,26 +118,21 @@ class Tracing final : public SlotSymbols {
   FunctionCallState& call_;
   const CallKind& kind_;
   const bool pinned_;
-  const std::vector<LeafNote> notes_ = notes_of(call_.arguments);
+  GivenArguments given_{call_};
   Graph graph_;
   Transaction transaction_;
   FunctionTracer tracer_;
-  std::span<const Argument> copies_;
-  std::vector<Tensor> symbols_;      // of the arguments' Tensors
   std::vector<SlotRef> stand_ins_;   // for the call's Variables, in their order
   std::unordered_map<const Slot*, std::size_t> passed_, stands_in_;  // which of the call's Variables a slot is, or stands in for
   std::unordered_map<const Slot*, const LeafNote*> titles_;          // of those passed, where they were met first
   std::vector<NamedVariables> walked_;                   // trees that the body has gone through
   std::unordered_map<const Slot*, std::string> paths_;   // in them
-  std::vector<SlotRef> given_;       // what the Variables in the copies are, one by one
   std::vector<SlotRef> reads_, read_again_;
   std::vector<EachCall> asked_;
   std::vector<ValueId> asked_values_;  // the inputs for them
   std::unordered_set<SlotRef> locals_;
   std::vector<FunctionReport::Constant> frozen_;  // that are no constants of this graph
   std::unordered_set<SlotRef> touched_;  // read, written, or looked at in another way
-  const std::uint64_t first_made_ = Slot::last_id() + 1;  // Variables from here on are made by the body
-  bool grew_ = false;
   bool own_gradients_ = false;
   std::vector<MadeSlot> made_;       // by the body, in this trace
   std::shared_ptr<void> pattern_;

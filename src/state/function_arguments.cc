@@ -1,0 +1,93 @@
+#include "state/function_arguments.h"
+
+#include <algorithm>
+
+namespace weft::inline v0::detail {
+namespace {
+
+class PlaceWalker final : public TreeWalker {
+ public:
+  void leaf(const TreeLeaf& leaf) override {
+    if (Tensor* const tensor = leaf.as<Tensor>()) places.tensors.push_back(tensor);
+    else if (Variable* const variable = leaf.as<Variable>()) places.variables.push_back(variable);
+    else if (leaf.kind() != TreeLeaf::Kind::kHost)
+      throw TraceError("Function", "a Tensor or Variable in an argument or result is a const member; it cannot take the values of a call, "
+                                   "make it an ordinary member.", {});
+  }
+  Places places;
+};
+
+}  // namespace
+
+Places places_in(std::span<const Argument> trees) {
+  PlaceWalker walker;
+  for (const Argument& tree : trees) Cursor::begin(walker, tree.at, true, tree.walk);
+  return std::move(walker.places);
+}
+
+void GivenArguments::begin(std::span<const Argument> copies) {
+  copies_ = copies;
+  const Places original = places_in(call_.arguments), copy = places_in(copies);
+  for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
+    if (copy.tensors[i] != original.tensors[i]) continue;
+    std::size_t left = i;
+    const auto note = std::find_if(notes_.begin(), notes_.end(), [&](const LeafNote& each) { return each.tensor && left-- == 0; });
+    refuse("`" + (note == notes_.end() ? "an argument" : call_.core.path_of(*note)) + "` is a Tensor behind a pointer, or in an object that cannot be "
+           "copied, so nothing can stand for it while the body is traced; pass it as an argument of its own, or hold it in a Variable.");
+  }
+}
+
+void GivenArguments::hand_over() {
+  tensors_.clear(), slots_.clear();
+  const Places places = places_in(copies_);
+  for (const Tensor* tensor : places.tensors)
+    if (tensor->defined()) tensors_.push_back(*tensor);
+  for (const Variable* variable : places.variables) slots_.push_back(variable->slot());
+}
+
+// Whether what is new in an argument that is no copy is Variables that the body has made and what holds them: the first step of an optimizer
+// makes some. The next call will have them.
+bool GivenArguments::only_has_more(const std::vector<LeafNote>& now) const {
+  const auto container = [](const LeafNote& note) { return note.text.starts_with("holds ") || note.text == "nothing"; };
+  std::size_t old = 0;
+  for (const LeafNote& note : now) {
+    const LeafNote* const before = old < notes_.size() && notes_[old].path == note.path && notes_[old].argument == note.argument ? &notes_[old] : nullptr;
+    const bool made = note.variable != nullptr && note.variable->slot()->id >= first_made_;
+    if (before != nullptr && (before->text == note.text || (container(*before) && (made || container(note))))) ++old;
+    else if (!made && !container(note)) return false;
+  }
+  return old == notes_.size();
+}
+
+void GivenArguments::require_unchanged(bool may_grow) {
+  const std::string remedy = " by the body, which later calls would not do; return the new value, or hold it in a Variable.";
+  const CallLeaves after = leaves_of(copies_);
+  if (after.tensors.size() != tensors_.size() || after.kind.skeleton != call_.leaves.kind.skeleton) {
+    const std::vector<LeafNote>&old = notes_, fresh = notes_of(copies_);
+    if (may_grow && after.tensors.size() == tensors_.size() && only_has_more(fresh) && leaves_of(call_.arguments).kind.skeleton == after.kind.skeleton) {
+      grew_ = true;
+      return;
+    }
+    for (std::size_t i = 0; i < std::min(old.size(), fresh.size()); ++i)
+      if (old[i].path != fresh[i].path || old[i].text != fresh[i].text)
+        refuse("`" + call_.core.path_of(fresh[i]) + "` is changed from " + old[i].text + " to " + fresh[i].text + remedy);
+    refuse("the structure of an argument is changed" + remedy);
+  }
+  const Places now = places_in(copies_);
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    if (now.variables[i]->slot() != slots_[i]) refuse("a Variable in an argument is replaced by another one, not assigned to" + remedy);
+}
+
+GivenArguments::Replaced GivenArguments::replaced() const {
+  Replaced result;
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < copies_.size(); ++i)
+    for (const Tensor* tensor : places_in({&copies_[i], 1}).tensors) {
+      if (!tensor->defined()) continue;
+      if (call_.arguments[i].reference && !tensor->same_as(tensors_[known])) result.which.push_back(known), result.by.push_back(*tensor);
+      ++known;
+    }
+  return result;
+}
+
+}  // namespace weft::inline v0::detail

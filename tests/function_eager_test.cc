@@ -1,0 +1,119 @@
+// {.run_eagerly = true}: the body runs at each call, and may do what a traced one may.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/function_types.h"
+
+namespace weft {
+namespace {
+
+using test::message;
+using test::number;
+
+struct Things {
+  Variable v{1.f};
+  Tensor t = 1.f;
+  int n = 0;
+  std::vector<Tensor> list{1.f, 2.f};
+  std::map<std::string, Tensor> map{{"a", 1.f}};
+  std::optional<Tensor> maybe{};
+  Tensor none{};
+};
+
+TEST(FunctionEager, ItRefusesOfArgumentsWhatATraceRefuses) {
+  using Body = void (*)(Things&);
+  const std::pair<Body, const char*> cases[] = {
+      {[](Things& s) { ++s.n; }, "`s.n` is changed from 0 to 1"},
+      {[](Things& s) { s.list.push_back(3.f); }, "`s.list` is changed from holds 2 elements to holds 3 elements"},
+      {[](Things& s) { s.list.insert(s.list.begin(), 100.f); }, "`s.list` is changed from holds 2 elements to holds 3 elements"},
+      {[](Things& s) { s.list.erase(s.list.begin()); }, "`s.list` is changed from holds 2 elements to holds 1 elements"},
+      {[](Things& s) { s.map["b"] = 2.f; }, "`s.map` is changed from holds 1 elements to holds 2 elements"},
+      {[](Things& s) { s.maybe = 1.f; }, "`s.maybe` is changed from nothing to f32[]"},
+      {[](Things& s) { s.none = 1.f; }, "`s.none` is changed from undefined to f32[]"},
+      {[](Things& s) { s.t = {}; }, "`s.t` is changed from f32[] to undefined"},
+      {[](Things& s) { s.t = cast(s.t, f64); }, "`s.t` is changed from f32[] to f64[]"},
+      {[](Things& s) { s.v = Variable(5.f); }, "a Variable in an argument is replaced by another one, not assigned to"},
+  };
+  for (const bool eager : {false, true})
+    for (const auto& [change, sentence] : cases) {
+      Things s;
+      const Variable v = s.v;
+      Variable outside{1.f};
+      Function f{[&, change = change](Things& given) {
+                   given.v.assign_add(1.f);
+                   outside.assign_add(1.f);
+                   given.list[1] = given.list[1] * 7;
+                   change(given);
+                 },
+                 {.name = "f", .args = {"s"}, .run_eagerly = eager}};
+      EXPECT_EQ(message<TraceError>([&] { f(s); }),
+                std::string("f: ") + sentence + " by the body, which later calls would not do; return the new value, or hold it in a Variable.");
+      EXPECT_EQ(v.version() + outside.version(), 0u) << sentence;
+      EXPECT_TRUE(s.v.same_slot(v));
+      EXPECT_EQ(s.n, 0);
+      ASSERT_EQ(s.list.size(), 2u);
+      EXPECT_EQ(number(s.list[1]), 2) << sentence;
+      EXPECT_EQ(number(s.t), 1);
+      EXPECT_TRUE(s.map.size() == 1 && !s.maybe && !s.none.defined());
+    }
+}
+
+TEST(FunctionEager, WhatReplacesATensorGoesToItsPlace) {
+  for (const bool eager : {false, true}) {
+    Things s;
+    Function f{[](Things& given, Tensor x) {
+                 std::swap(given.list[0], given.list[1]);
+                 given.map["a"] = given.map["a"] + x;
+               },
+               {.run_eagerly = eager}};
+    for (int call = 0; call < 3; ++call) f(s, 10.f);
+    EXPECT_FALSE(s.none.defined());
+    EXPECT_EQ(number(s.list[0]), 2);
+    EXPECT_EQ(number(s.list[1]), 1);
+    EXPECT_EQ(number(s.map["a"]), 31);
+    EXPECT_EQ(number(s.t), 1);
+  }
+}
+
+TEST(FunctionEager, ABodyThatRunsAgainBeginsWithTheArguments) {
+  Variable v{1.f};
+  Tensor t = 1.f;
+  int runs = 0;
+  Function f{[&](Tensor& given) {
+               given = given + v;
+               v.assign_add(1.f);
+               if (++runs == 1) std::thread([&] { v.assign(100.f); }).join();
+             },
+             {.run_eagerly = true}};
+  f(t);
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(number(t), 101);
+  EXPECT_EQ(number(v), 101);
+}
+
+TEST(FunctionEager, AnOptimizerInAnArgumentMakesItsVariables) {
+  struct Trainer {
+    test::Weight net;
+    Adam adam;
+  };
+  std::vector<float> seen[2];
+  for (const bool eager : {false, true}) {
+    Trainer trainer;
+    Function step{[](Trainer& t) { test::train(t.adam, t.net); }, {.run_eagerly = eager}};
+    for (int call = 0; call < 3; ++call) step(trainer), seen[eager].push_back(trainer.net.w.value().item<float>());
+  }
+  EXPECT_EQ(seen[0], seen[1]);
+}
+
+TEST(FunctionEager, ATensorBehindAPointerIsRefusedAsInATrace) {
+  for (const bool eager : {false, true}) {
+    auto tensor = std::make_shared<Tensor>(1.f);
+    Function f{[](std::shared_ptr<Tensor> p) { *p = *p + 1; }, {.name = "f", .args = {"p"}, .run_eagerly = eager}};
+    EXPECT_TRUE(message<TraceError>([&] { f(tensor); }).starts_with("f: `p` is a Tensor behind a pointer"));
+    EXPECT_EQ(number(*tensor), 1);
+  }
+}
+
+}  // namespace
+}  // namespace weft
