@@ -1,6 +1,7 @@
 // {.run_eagerly = true}: the body runs at each call, and may do what a traced one may.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "tests/function_types.h"
@@ -112,6 +113,47 @@ TEST(FunctionEager, ATensorBehindAPointerIsRefusedAsInATrace) {
     Function f{[](std::shared_ptr<Tensor> p) { *p = *p + 1; }, {.name = "f", .args = {"p"}, .run_eagerly = eager}};
     EXPECT_TRUE(message<TraceError>([&] { f(tensor); }).starts_with("f: `p` is a Tensor behind a pointer"));
     EXPECT_EQ(number(*tensor), 1);
+  }
+}
+
+// --- check_numerics ---
+
+TEST(FunctionEager, AGuardMindsWhatTheBodyMakes) {
+  for (const bool eager : {false, true}) {
+    Variable v{0.f}, before{0.f};
+    Function f{[&](Tensor x) { v.assign(log(x)); }, {.check_numerics = true, .run_eagerly = eager}};
+    const int line = __LINE__ - 1;
+    try {
+      f(-1.f);
+      ADD_FAILURE() << eager;
+    } catch (const NumericError& error) {
+      EXPECT_EQ(error.message(), "check_numerics: the result of log f32[] has 1 NaN and 0 infinite elements, the first at position 0; "
+                                 "look at what went into it.");
+      EXPECT_EQ(error.location().line, line);
+    }
+    EXPECT_EQ(number(v), 0);
+    f(std::exp(1.f));
+    EXPECT_EQ(number(v), 1);
+    EXPECT_THROW(atomically([&] { before.assign(1.f), f(-1.f); }), NumericError);
+    EXPECT_EQ(number(before), 0);
+    EXPECT_TRUE(std::isnan(number(log(Tensor(-1.f))))) << "nobody looks any more";
+  }
+}
+
+TEST(FunctionEager, AGuardMindsWhatCalledFunctionsAndTracesAroundDo) {
+  for (const bool eager : {false, true}) {
+    Function loop = [](Tensor x) { return fold([](Tensor a, Tensor row) { return a + sqrt(row); }, 0.f, x); };
+    EXPECT_TRUE(std::isnan(number(loop(Tensor({1.f, -1.f})))));
+    Function f{[&](Tensor x) { return minimum(loop(x), 1.f); }, {.check_numerics = true, .run_eagerly = eager}};
+    EXPECT_EQ(number(f(Tensor({1.f, 4.f}))), 1);
+    EXPECT_THROW(f(Tensor({1.f, -4.f})), NumericError);
+    Function around = [&](Tensor x) { return f(x) * 2.f; };
+    EXPECT_EQ(number(around(Tensor({1.f, 4.f}))), 2);
+    EXPECT_THROW(around(Tensor({1.f, -4.f})), NumericError);
+    const Tensor x({4.f, 9.f});
+    GradientTape tape;
+    tape.watch(x);
+    EXPECT_EQ(number(sum(tape.gradient(f(x) * 2.f, x))), 0);
   }
 }
 

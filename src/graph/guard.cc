@@ -7,8 +7,8 @@
 namespace weft::inline v0 {
 namespace {
 
-std::vector<Attr> guarded(const std::vector<Attr>& attrs, const Op& check) {
-  std::vector<Attr> result = attrs;
+std::vector<Attr> guarded(AttrSpan attrs, const Op& check) {
+  std::vector<Attr> result(attrs.begin(), attrs.end());
   for (Attr& attr : result) {
     const auto* const region = std::get_if<std::shared_ptr<const Region>>(&attr);
     if (region == nullptr) continue;
@@ -22,6 +22,13 @@ std::vector<Attr> guarded(const std::vector<Attr>& attrs, const Op& check) {
   }
   return result;
 }
+
+// Whose calls are guarded themselves.
+bool runs_graphs(AttrSpan attrs) {
+  return std::any_of(attrs.begin(), attrs.end(), [](const Attr& attr) { return std::holds_alternative<std::shared_ptr<const Region>>(attr); });
+}
+
+std::string result_of(const Op& op) { return std::string("the result of ") + op.name; }
 
 }  // namespace
 
@@ -41,19 +48,32 @@ void guard_numerics(Graph& graph, const Op& check) {
     for (std::uint32_t i = 0; i < node.count; ++i) specs.push_back(graph.values[node.first + i].spec);
     const ValueId first = made.add_node(*node.op, guarded(node.attrs, check), inputs, specs, node.at);
     made.nodes.back().runs = node.runs;
-    const bool runs_graphs = std::any_of(node.attrs.begin(), node.attrs.end(), [](const Attr& attr) {  // whose calls are guarded themselves
-      return std::holds_alternative<std::shared_ptr<const Region>>(attr);
-    });
     for (std::uint32_t i = 0; i < node.count; ++i) {
       now[node.first + i] = first + i;
-      if (!is_floating(specs[i].dtype) || runs_graphs || !node.runs) continue;
-      const Attr message[] = {std::string("the result of ") + node.op->name};
+      if (!is_floating(specs[i].dtype) || runs_graphs(node.attrs) || !node.runs) continue;
+      const Attr message[] = {result_of(*node.op)};
       const ValueId result = first + i;
       now[node.first + i] = made.add_node(check, message, {&result, 1}, {specs[i]}, node.at);
     }
   }
   for (ValueId id : graph.outputs) made.outputs.push_back(now[id]);
   graph = std::move(made);
+}
+
+void NumericsGuard::apply(Call call, Tensors& outputs) {
+  if (runs_graphs(call.attrs)) {
+    const std::vector<Attr> attrs = guarded(call.attrs, check_);
+    return delegate({call.op, call.inputs, attrs, call.at}, outputs);
+  }
+  delegate(call, outputs);
+  if (&call.op == &check_) return;
+  for (Tensor& output : outputs) {
+    if (!is_floating(output.dtype())) continue;
+    const Attr message[] = {result_of(call.op)};
+    Tensors checked;
+    delegate({check_, {&output, 1}, message, OnBehalf::line(call.at)}, checked);
+    output = std::move(checked[0]);
+  }
 }
 
 }  // namespace weft::inline v0

@@ -1,11 +1,24 @@
 // Guards against NaN and infinity.
 #pragma once
 
+#include <string>
+
+#include "core/apply.h"
 #include "graph/graph.h"
 
 namespace weft::inline v0 {
 
 /// Puts a call of `check` (check_numerics) behind each call that makes floating values, also in branches and loops. Its message names the call.
 void guard_numerics(Graph& graph, const Op& check);
+
+/// Does to calls while it is installed what guard_numerics does to those of a graph.
+class NumericsGuard final : public Interpreter {
+ public:
+  explicit NumericsGuard(const Op& check) : check_(check) {}
+  void apply(Call call, Tensors& outputs) override;
+
+ private:
+  const Op& check_;
+};
 
 }  // namespace weft::inline v0

@@ -1,5 +1,9 @@
 #include "state/function_eager.h"
 
+#include <optional>
+
+#include "graph/guard.h"
+#include "ops/table.h"
 #include "state/function_tracing.h"
 
 namespace weft::inline v0::detail {
@@ -10,7 +14,11 @@ void EagerBody::run(FunctionRef<void()> body) {
     ~Current() { call.eager = nullptr; }
     FunctionCallState& call;
   } current(call_, this);
-  atomically([&] { body(); }, {}, call_.at);
+  atomically([&] {
+    std::optional<Installed<NumericsGuard>> guard;
+    if (call_.core.options.check_numerics) guard.emplace(*find_row("check_numerics"));
+    body();
+  }, {}, call_.at);
   for (std::size_t i = 0; i < replaced_.which.size(); ++i) *call_.leaves.tensors[replaced_.which[i]] = std::move(replaced_.by[i]);
 }
 
