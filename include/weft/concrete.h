@@ -39,6 +39,8 @@ struct FunctionTrace;
 /// The one trace that a call may use, or null: any.
 using OnlyTrace = const std::shared_ptr<FunctionTrace>*;
 
+[[noreturn]] WEFT_API void fail_moved_from(const char* what, Location at);
+
 /// What does not depend on types.
 class WEFT_API SingleTrace {
  public:
@@ -58,6 +60,10 @@ class WEFT_API SingleTrace {
  protected:
   SingleTrace(std::shared_ptr<FunctionCore> core, std::shared_ptr<FunctionTrace> trace)
       : core_(std::move(core)), trace_(std::move(trace)) {}
+  const FunctionTrace& known(Location at = {}) const {
+    if (trace_ == nullptr) fail_moved_from("ConcreteFunction", at);
+    return *trace_;
+  }
   std::shared_ptr<FunctionCore> core_;
   std::shared_ptr<FunctionTrace> trace_;
 };
@@ -89,6 +95,7 @@ class ConcreteFunction<R(A...)> : public detail::SingleTrace {
  public:
   /// Throws what running throws, and TraceError for arguments of another kind.
   std::remove_cvref_t<R> operator()(A... args, Location at = Location::here()) const {
+    known(at);
     std::tuple<detail::Passed<A>...> passed(std::forward<A>(args)...);
     return std::apply([&](auto&... given) { return function_.call(&trace_, at, given...); }, passed);
   }

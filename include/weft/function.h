@@ -120,7 +120,7 @@ class WEFT_API Outside {
   std::unique_ptr<Scopes> scopes_;
 };
 
-WEFT_API std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, Location at);
+WEFT_API std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, bool has_body, Location at);
 WEFT_API FunctionReport report(const FunctionCore& core);
 WEFT_API FunctionGraph graph(const FunctionCore& core);
 WEFT_API void profile(FunctionCore& core, int calls, Location at);
@@ -180,7 +180,8 @@ class Function<R(A...)> {
   template <class F>
     requires(std::is_invocable_r_v<R, F&, A...> && !std::same_as<std::remove_cvref_t<F>, Function>)
   Function(F body, FunctionOptions options = {}, Location at = Location::here())
-      : core_(detail::make_function(std::move(options), sizeof...(A), at)), body_(std::make_shared<std::function<R(A...)>>(std::move(body))) {}
+      : body_(std::make_shared<std::function<R(A...)>>(std::move(body))),
+        core_(detail::make_function(std::move(options), sizeof...(A), static_cast<bool>(*body_), at)) {}
 
   /// Throws what the body throws while it is traced and what its ops throw when they run; TraceError, if the options refuse a trace.
   Result operator()(A... args, Location at = Location::here()) const {
@@ -198,11 +199,11 @@ class Function<R(A...)> {
     }, taken);
   }
 
-  FunctionReport explain() const { return detail::report(*core_); }
-  FunctionGraph graph() const { return detail::graph(*core_); }
+  FunctionReport explain() const { return detail::report(*core()); }
+  FunctionGraph graph() const { return detail::graph(*core()); }
   /// The next `calls` calls of each trace, also of those made later, are timed step by step; `explain()` has the times, and
   /// `explain().chrome_trace()` the last call. What was measured before is forgotten; 0 ends it. Throws ValueError if calls < 0.
-  void profile(int calls, Location at = Location::here()) const { detail::profile(*core_, calls, at); }
+  void profile(int calls, Location at = Location::here()) const { detail::profile(*core(at), calls, at); }
 
  private:
   friend class ConcreteFunction<R(A...)>;
@@ -211,7 +212,7 @@ class Function<R(A...)> {
     if constexpr ((std::is_same_v<detail::Passed<A>, Tensor> && ...) && (std::is_same_v<Result, Tensor> || std::is_void_v<Result>)) {
       Tensor* const tensors[] = {&given..., nullptr};
       Tensor result;
-      if (detail::FunctionCall::run_at_once(*core_, only, tensors, sizeof...(A), result, at)) {
+      if (detail::FunctionCall::run_at_once(*core(at), only, tensors, sizeof...(A), result, at)) {
         if constexpr (std::is_void_v<Result>) return;
         else return result;
       }
@@ -237,7 +238,7 @@ class Function<R(A...)> {
   auto with_call(detail::OnlyTrace only, Location at, const Use& use, detail::Passed<A>&... given) const {
     const detail::Argument arguments[] = {{detail::address(given), detail::kWalk<std::remove_cvref_t<A>>, detail::kChangeable<A>}...,
                                           {nullptr, nullptr, false}};
-    detail::FunctionCall call(core_, only, arguments, sizeof...(A), at);
+    detail::FunctionCall call(core(at), only, arguments, sizeof...(A), at);
     auto body = [&](detail::FunctionCall& traced) {
       std::tuple<detail::Copied<A>...> copies(given...);
       std::apply([&](std::remove_reference_t<detail::Copied<A>>&... copy) {
@@ -256,8 +257,13 @@ class Function<R(A...)> {
     return use(call, [](void* context, detail::FunctionCall& traced) { (*static_cast<decltype(body)*>(context))(traced); }, &body);
   }
 
-  std::shared_ptr<detail::FunctionCore> core_;
+  const std::shared_ptr<detail::FunctionCore>& core(Location at = {}) const {
+    if (core_ == nullptr) detail::fail_moved_from("Function", at);
+    return core_;
+  }
+
   std::shared_ptr<const std::function<R(A...)>> body_;
+  std::shared_ptr<detail::FunctionCore> core_;
 };
 
 /// Runs f now, even while a Function is being traced: for what is made once, such as the first values of Variables. Tapes do not see it.

@@ -356,7 +356,7 @@ void FunctionCall::run() {
 }
 
 std::vector<Tensor> SingleTrace::call_flat(std::vector<Tensor> tensors, Location at) const {
-  core_->require_flat(*trace_, tensors, at);
+  core_->require_flat(known(at), tensors, at);
   if (needs_body(*trace_, {}))
     throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.", at);
   const Tensors outputs = with_memory(*core_, at, [&] {
@@ -386,7 +386,8 @@ struct Outside::Scopes {
 Outside::Outside() : scopes_(std::make_unique<Scopes>()) {}
 Outside::~Outside() = default;
 
-std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, Location at) {
+std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, bool has_body, Location at) {
+  if (!has_body) throw ValueError("Function", "the body is an empty std::function or a null pointer; give something that can be called.", at);
   return std::make_shared<FunctionCore>(std::move(options), arguments, at);
 }
 

@@ -145,26 +145,30 @@ std::string FunctionCore::signature_of(const FunctionTrace& trace) const {
 
 // --- what a single trace shows ---
 
+void fail_moved_from(const char* what, Location at) {
+  throw StateError(what, "this handle is empty: another one was made or assigned from it by a move; use that one.", at);
+}
+
 Tensor stand_in(const Spec& spec, Location at) { return make_symbolic(spec, at); }
 
-std::vector<Spec> SingleTrace::inputs() const { return trace_->inputs(); }
+std::vector<Spec> SingleTrace::inputs() const { return known().inputs(); }
 
 std::vector<Spec> SingleTrace::outputs() const {
-  const Graph& graph = trace_->runner.graph();
+  const Graph& graph = known().runner.graph();
   std::vector<Spec> specs;
   for (std::size_t i = 0; i < trace_->results; ++i) specs.push_back(graph.values[graph.outputs[i]].spec);
   return specs;
 }
 
 std::vector<Variable> SingleTrace::variables() const {
-  std::vector<SlotRef> slots = trace_->captured;
+  std::vector<SlotRef> slots = known().captured;
   std::sort(slots.begin(), slots.end(), [](const SlotRef& a, const SlotRef& b) { return a->id < b->id; });
   std::vector<Variable> result;
   for (const SlotRef& slot : slots) result.push_back(Variable(slot));
   return result;
 }
 
-FunctionReport::Trace SingleTrace::explain() const { return report_of(*trace_); }
-std::string SingleTrace::str() const { return core_->signature_of(*trace_); }
+FunctionReport::Trace SingleTrace::explain() const { return report_of(known()); }
+std::string SingleTrace::str() const { return core_->signature_of(known()); }
 
 }  // namespace weft::inline v0::detail

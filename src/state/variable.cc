@@ -4,6 +4,7 @@
 
 #include "core/apply.h"
 #include "state/transaction.h"
+#include <weft/concrete.h>
 #include <weft/ops.h>
 #include <weft/print.h>
 
@@ -106,8 +107,7 @@ void require_meaning(const Slot& slot) {
 }  // namespace
 
 const std::shared_ptr<Slot>& Variable::slot() const {
-  if (slot_ == nullptr)
-    throw StateError("Variable", "this handle is empty: another one was made or assigned from it by a move; use that one.", {});
+  if (slot_ == nullptr) detail::fail_moved_from("Variable", {});
   if (slot_->role >= Slot::Role::kExpired) require_meaning(*slot_);
   return slot_;
 }
