@@ -116,6 +116,44 @@ TEST(FunctionEager, ATensorBehindAPointerIsRefusedAsInATrace) {
   }
 }
 
+// --- one Tensor for two arguments ---
+
+TEST(FunctionEager, OneTensorPassedTwiceIsRefusedIfItIsReplaced) {
+  for (const bool eager : {false, true}) {
+    Variable v{0.f};
+    Function f{[&](Tensor& a, Tensor& b) {
+                 v.assign_add(1.f);
+                 a = a + 1;
+                 b = b * 10;
+               },
+               {.name = "f", .args = {"a", "b"}, .run_eagerly = eager}};
+    const auto refused = [&](Tensor& t) {
+      EXPECT_EQ(message<TraceError>([&] { f(t, t); }),
+                "f: argument 0 `a` and argument 1 `b` are the same Tensor, and the body replaces it, so that one of two values would be lost; "
+                "pass two Tensors.");
+    };
+    Tensor t = 1.f, one = 1.f, two = t;
+    refused(t);
+    EXPECT_EQ(number(t), 1);
+    EXPECT_EQ(number(v), 0);
+    f(one, two);
+    EXPECT_EQ(number(one), 2);
+    EXPECT_EQ(number(two), 10);
+    refused(t);
+    EXPECT_EQ(number(t), 1);
+    EXPECT_EQ(number(v), 1);
+    Function reads{[](Tensor& a, Tensor& b) { return a + b; }, {.run_eagerly = eager}};
+    EXPECT_EQ(number(reads(t, t)), 2);
+    Function only_one{[](Tensor& a, const Tensor& b) { a = a + b; }, {.run_eagerly = eager}};
+    only_one(t, t);
+    EXPECT_EQ(number(t), 2);
+    Things s;
+    Function lists{[](std::vector<Tensor>& a, Things& b) { b.list[1] = b.list[1] + a[0]; }, {.name = "f", .args = {"a", "b"}, .run_eagerly = eager}};
+    EXPECT_TRUE(message<TraceError>([&] { lists(s.list, s); }).starts_with("f: argument 0 `a.1` and argument 1 `b.list.1` are the same Tensor"));
+    EXPECT_EQ(number(s.list[1]), 2);
+  }
+}
+
 // --- check_numerics ---
 
 TEST(FunctionEager, AGuardMindsWhatTheBodyMakes) {

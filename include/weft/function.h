@@ -19,7 +19,7 @@
 // writes at its end, or none if it throws. Inside `atomically` or another Function it is part of that.
 //
 // A parameter `P&` is walked as a tree: a Tensor in it that the body replaces is replaced after each call; other changes of it are refused, also by
-// run_eagerly.
+// run_eagerly. One Tensor that two parameters lead to may be read, but not replaced.
 // Tensors behind pointers cannot be arguments or results; Variables can. A tensor that the body leaves in an object outside is symbolic for
 // good: whatever uses it throws, naming the line that made it. A body that asks which Variable it has been given (its name, id or version,
 // an optimizer) is traced for each of them, and run twice for that.

@@ -346,6 +346,7 @@ void FunctionCall::find_or_trace(Body body, void* context) {
 
 void FunctionCall::run() {
   FunctionCallState& s = *state_;
+  require_apart(s, s.trace->replaced);
   s.outputs = with_memory(s.core, s.at, [&] {
     CallInputs inputs = room_for(*s.trace, s.leaves.tensors.size());
     for (std::size_t i = 0; i < s.leaves.tensors.size(); ++i) inputs[i] = *s.leaves.tensors[i];

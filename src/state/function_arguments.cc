@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <weft/print.h>
+
 namespace weft::inline v0::detail {
 namespace {
 
@@ -23,6 +25,27 @@ Places places_in(std::span<const Argument> trees) {
   PlaceWalker walker;
   for (const Argument& tree : trees) Cursor::begin(walker, tree.at, true, tree.walk);
   return std::move(walker.places);
+}
+
+void require_apart(const FunctionCallState& call, std::span<const std::size_t> replaced) {
+  const auto by_reference = [](const Argument& argument) { return argument.reference; };
+  if (replaced.empty() || std::count_if(call.arguments.begin(), call.arguments.end(), by_reference) < 2) return;
+  const CallList<Tensor*>& tensors = call.leaves.tensors;
+  CallList<std::pair<const Tensor*, std::size_t>> places;
+  for (std::size_t i = 0; i < tensors.size(); ++i) places.emplace_back(tensors[i], i);
+  std::sort(places.begin(), places.end());
+  for (const std::size_t which : replaced) {
+    const auto first = std::lower_bound(places.begin(), places.end(), std::pair<const Tensor*, std::size_t>(tensors[which], 0)), second = first + 1;
+    if (second == places.end() || second->first != first->first) continue;
+    std::vector<const LeafNote*> of_tensors;
+    const std::vector<LeafNote> notes = notes_of(call.arguments);
+    for (const LeafNote& note : notes)
+      if (note.spec) of_tensors.push_back(&note);
+    const LeafNote &one = *of_tensors[first->second], &other = *of_tensors[second->second];
+    throw TraceError(call.core.name(), format("argument {} `{}` and argument {} `{}` are the same Tensor, and the body replaces it, so that one of two values "
+                                              "would be lost; pass two Tensors.", one.argument, call.core.path_of(one), other.argument,
+                                              call.core.path_of(other)), call.at);
+  }
 }
 
 void GivenArguments::begin(std::span<const Argument> copies) {

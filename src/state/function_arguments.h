@@ -12,6 +12,10 @@ struct Places {
 };
 Places places_in(std::span<const Argument> trees);
 
+/// Throws TraceError if one of these, counted among the defined Tensors of the call's arguments, is reached by two of them: of what the body makes
+/// of the two, one would be lost.
+void require_apart(const FunctionCallState& call, std::span<const std::size_t> replaced);
+
 /// The arguments of a call, and the copies of them that a body works on. Tensors in the copies may be replaced; whatever else is another one
 /// afterwards is refused.
 class GivenArguments {

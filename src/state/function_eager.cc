@@ -26,6 +26,7 @@ void EagerBody::run(FunctionRef<void()> body) {
 void EagerBody::returns(std::shared_ptr<void> result) {
   given_.require_unchanged(true);
   replaced_ = given_.replaced();
+  require_apart(call_, replaced_.which);
   call_.made = std::move(result);
 }
 
