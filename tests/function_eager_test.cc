@@ -195,5 +195,56 @@ TEST(FunctionEager, AGuardMindsWhatCalledFunctionsAndTracesAroundDo) {
   }
 }
 
+TEST(FunctionEager, AGuardMindsWhatIsWritten) {
+  for (const bool eager : {false, true}) {
+    Variable v{1.f, {.name = "v"}}, early{1.f};
+    Things s;
+    Function f{[&](Tensor x) { v.assign(x); }, {.check_numerics = true, .run_eagerly = eager}};
+    const int line = __LINE__ - 1;
+    Function passed{[](Things& given, Tensor x) { given.v.assign(x); }, {.args = {"s", "x"}, .check_numerics = true, .run_eagerly = eager}};
+    Function around = [&](Tensor x) { f(x); };
+    const float nan = std::nanf("");
+    try {
+      f(nan);
+      ADD_FAILURE() << eager;
+    } catch (const NumericError& error) {
+      EXPECT_EQ(error.message(), "check_numerics: the value that assign gives Variable \"v\" f32[] has 1 NaN and 0 infinite elements, the first at position 0; "
+                                 "look at what went into it.");
+      EXPECT_EQ(error.location().line, line);
+    }
+    EXPECT_EQ(v.version(), 0u);
+    EXPECT_TRUE(message<NumericError>([&] { passed(s, nan); }).starts_with("check_numerics: the value that assign gives s.v f32[] has 1 NaN"));
+    EXPECT_THROW(around(nan), NumericError);
+    EXPECT_EQ(v.version() + s.v.version(), 0u);
+    atomically([&] { early.assign(nan), f(2.f); });  // what was written before the call is none of its business
+    EXPECT_EQ(number(v), 2);
+    passed(s, 3.f), around(4.f);
+    EXPECT_EQ(number(s.v) + number(v), 7);
+  }
+}
+
+TEST(FunctionEager, AGuardMindsOnlyWhatLastsAndChangesInPlace) {
+  for (const bool eager : {false, true}) {
+    Variable v{ones({100000})};
+    Function f{[&](Tensor x) {
+                 Variable mine{0.f, {.local = true}};
+                 mine.assign(x * 0.f + std::nanf(""));
+                 v.assign_add(broadcast_to(x, {100000}));
+                 return x;
+               },
+               {.run_eagerly = eager}};
+    Function guarded{[&](Tensor x) {
+                       Variable mine{0.f, {.local = true}};
+                       mine.assign(x);
+                       v.assign_add(broadcast_to(x, {100000}));
+                     },
+                     {.check_numerics = true, .run_eagerly = eager}};
+    f(1.f), guarded(2.f), guarded(3.f);
+    EXPECT_EQ(v.value().to_vector<float>(), std::vector<float>(100000, 7.f));
+    EXPECT_THROW(guarded(std::numeric_limits<float>::infinity()), NumericError);
+    EXPECT_EQ(v.value().to_vector<float>(), std::vector<float>(100000, 7.f));
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -56,7 +56,7 @@ struct FunctionOptions {
   bool strict = false;                  ///< a Tensor from outside that would be frozen is refused; numbers, and lists in the body, are not
   bool no_retrace = false;              ///< a second trace is refused
   bool reduce_retracing = false;        ///< a second shape makes a trace in which the sizes that differ are unknown, if the body lets it
-  bool check_numerics = false;          ///< each op looks at what it made: NaN or infinity is a NumericError that names it. For finding faults: slow
+  bool check_numerics = false;          ///< NaN or infinity, made by an op or given to a Variable, is a NumericError that names it. For finding faults: slow
   bool warn_of_retraces = true;         ///< five of them in ten calls are said on stderr, twice at most
   bool run_eagerly = false;             ///< the body runs at each call, as a block of `atomically`: without a trace, strict and no_retrace refuse nothing
   int max_traces = 64;                  ///< the one that was used longest ago is forgotten

@@ -60,6 +60,14 @@ void guard_numerics(Graph& graph, const Op& check) {
   graph = std::move(made);
 }
 
+void guard_output(Graph& graph, std::size_t output, const Op& check, std::string what, Location at) {
+  const ValueId value = graph.outputs[output];
+  const Spec spec = graph.values[value].spec;
+  if (!is_floating(spec.dtype)) return;
+  const Attr message[] = {std::move(what)};
+  graph.outputs[output] = graph.add_node(check, message, {&value, 1}, {spec}, at);
+}
+
 void NumericsGuard::apply(Call call, Tensors& outputs) {
   if (runs_graphs(call.attrs)) {
     const std::vector<Attr> attrs = guarded(call.attrs, check_);

@@ -170,6 +170,9 @@ class FunctionCore {
   bool needs_sizes_ = false;  // of the same lock: the body cannot be traced for sizes that reduce_retracing would leave open
 };
 
+/// What a guard says of a written value: 'the value that assign gives Variable "total"'.
+inline std::string written_by(const char* by, const std::string& title) { return std::string("the value that ") + by + " gives " + title; }
+
 /// What distinguishes the Variables of a call from those of a trace whose arguments look the same.
 std::string other_variables(const FunctionTrace& trace);
 FunctionReport::Trace report_of(const FunctionTrace& trace);

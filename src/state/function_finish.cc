@@ -37,7 +37,7 @@ SlotUse Tracing::use_of(const SlotRef& slot) const {
 std::vector<std::int32_t> Tracing::old_values(const std::vector<SlotUse>& reads) const {
   std::vector<std::int32_t> result;
   bool fixed = true;
-  each_write([&](const SlotRef& slot, const Tensor&, Location) {
+  each_write([&](const SlotRef& slot, const Tensor&, const char*, Location) {
     fixed = fixed && slot->declared.shape.known();
     const std::ptrdiff_t argument = argument_of(slot);
     const auto found = std::find_if(reads.begin(), reads.end(), [&](const SlotUse& use) {
@@ -69,13 +69,22 @@ void Tracing::order_inputs() {
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) graph_.values[graph_.inputs[i]].from = static_cast<std::uint32_t>(i);
 }
 
+void Tracing::guard(const std::vector<SlotUse>& writes) {
+  const Op& check = *find_row("check_numerics");
+  guard_numerics(graph_, check);
+  std::size_t output = graph_.outputs.size() - writes.size(), nth = 0;
+  each_write([&](const SlotRef&, const Tensor&, const char* by, Location at) {
+    guard_output(graph_, output++, check, written_by(by, writes[nth++].title), at);
+  });
+}
+
 std::shared_ptr<FunctionTrace> Tracing::finish() {
   graph_.outputs.insert(graph_.outputs.end(), results_.begin(), results_.end());
   graph_.outputs.insert(graph_.outputs.end(), replacements_.begin(), replacements_.end());
   std::vector<SlotUse> writes;
   name_walked();
   order_inputs();
-  each_write([&](const SlotRef& slot, const Tensor& value, Location at) {
+  each_write([&](const SlotRef& slot, const Tensor& value, const char*, Location at) {
     graph_.outputs.push_back(tracer_.value_of(value, nullptr, at));
     writes.push_back(use_of(slot));
   });
@@ -83,7 +92,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   verify(graph_, "tracing");
 #endif
   FunctionReport::Trace report = first_report();
-  if (call_.core.options.check_numerics) guard_numerics(graph_, *find_row("check_numerics"));
+  if (call_.core.options.check_numerics) guard(writes);
   const Optimized optimized = optimize(graph_, symbols().size() + asked_.size());
   for (const Optimized::Figures& pass : optimized.passes)
     report.passes.push_back({pass.pass, pass.calls_before, pass.calls_after, pass.microseconds});

@@ -106,11 +106,12 @@ class Tracing final : public SlotSymbols {
   std::ptrdiff_t argument_of(const SlotRef& slot) const;
   std::vector<std::int32_t> old_values(const std::vector<SlotUse>& reads) const;
   void order_inputs();
+  void guard(const std::vector<SlotUse>& writes);
   /// Calls f for what the body has written to Variables that outlive the call.
   template <class F>
   void each_write(const F& f) const {
-    transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char*, Location at) {
-      if (!locals_.contains(slot)) f(slot, value, at);
+    transaction_.each_write([&](const SlotRef& slot, const Tensor& value, const char* by, Location at) {
+      if (!locals_.contains(slot)) f(slot, value, by, at);
     });
   }
   bool is_passed(const SlotRef& slot) const { return passed_.contains(slot.get()); }
