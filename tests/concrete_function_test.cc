@@ -171,14 +171,17 @@ TEST(ConcreteFunction, AnotherSpecIsRefusedWhereverItIsCalled) {
 }
 
 TEST(ConcreteFunction, OtherAliasesAreRefused) {
-  Variable held{0.f}, a{0.f}, b{0.f};
+  Variable held{0.f, {.name = "held"}}, a{0.f}, b{0.f};
   Function f{[&](Variable& x, Variable& y) { held.assign_add(x.value() + y.value()); }, {.name = "f"}};
   const ConcreteFunction only = f.trace(a, b);
-  const std::string text =
-      "f: other Variables are the same as each other or as captured ones, or are trainable; call the Function itself for another kind.";
+  const auto text = [](const std::string& sentence) { return "f: argument " + sentence + "; call the Function itself for another kind."; };
+  Variable fixed{0.f, {.trainable = false}};
   only(b, a);
-  EXPECT_TEXT(TraceError, only(a, a), text);
-  EXPECT_TEXT(TraceError, only(held, a), text);
+  EXPECT_TEXT(TraceError, only(a, a), text("1 `arg1` is the same as argument 0 `arg0` and the trace takes a Variable of its own"));
+  EXPECT_TEXT(TraceError, only(held, a),
+              text("0 `arg0` is the Variable that the body captures (Variable \"held\") and the trace takes a Variable of its own"));
+  EXPECT_TEXT(TraceError, only(a, fixed), text("1 `arg1` is a Variable that is not trainable and the trace takes a trainable Variable"));
+  EXPECT_TEXT(TraceError, f.trace(a, a)(a, b), text("1 `arg1` is a Variable of its own and the trace takes the same as argument 0 `arg0`"));
   Adam adam;
   Function step{[&](Weight& net) { train(adam, net); }, {.name = "step"}};
   Weight net, another;

@@ -1,6 +1,7 @@
 // Why a call was traced anew: what differs from the closest trace, all of it, and nothing that the trace would have taken.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 
 #include "tests/support.h"
@@ -76,6 +77,89 @@ TEST(FunctionCauses, WhatWasForgottenIsSaidToBe) {
   EXPECT_EQ(last_cause(f.explain()), "there was a trace for it, which was forgotten when there were more than 2 (max_traces)");
   f(ones({4}));
   EXPECT_EQ(last_cause(f.explain()), "argument 0 `x`: f32[3] -> f32[4]");
+}
+
+// SEMANTICS 103
+TEST(FunctionCauses, AVariableThatIsAnotherArgumentNow) {
+  Variable a{1.f}, b{1.f}, c{1.f};
+  Function f{[](Variable x, Variable y, Variable z) { return x + y + z; }, {.args = {"x", "y", "z"}}};
+  f(a, b, c), f(a, a, c);
+  EXPECT_EQ(last_cause(f.explain()), "argument 1 `y`: a Variable of its own -> the same as argument 0 `x`") << "and nothing of z";
+  f(a, a, a);
+  EXPECT_EQ(last_cause(f.explain()), "argument 2 `z`: a Variable of its own -> the same as argument 0 `x`");
+  f(c, a, a);
+  EXPECT_EQ(last_cause(f.explain()), "argument 2 `z`: a Variable of its own -> the same as argument 1 `y`");
+  f(b, c, a);
+  EXPECT_EQ(f.explain().traced, 4u);
+
+  Function g{[](Variable x, Variable y) { return x + y; }, {.args = {"x", "y"}}};
+  g(a, a), g(a, b);
+  EXPECT_EQ(last_cause(g.explain()), "argument 1 `y`: the same as argument 0 `x` -> a Variable of its own");
+}
+
+struct Pair {
+  Variable left{1.f}, right{2.f};
+};
+
+TEST(FunctionCauses, PathsOfVariablesThatAreTheSame) {
+  Pair apart, alike{.left = apart.left, .right = apart.left};
+  Function f{[](Tensor x, const Pair& pair) { return x * pair.left + pair.right; }, {.args = {"x", "pair"}}};
+  f(1.f, apart), f(1.f, alike);
+  EXPECT_EQ(last_cause(f.explain()), "argument 1 `pair.right`: a Variable of its own -> the same as argument 1 `pair.left`");
+}
+
+TEST(FunctionCauses, AVariableThatIsTrainableNow) {
+  Variable a{1.f}, fixed{1.f, {.trainable = false}};
+  Function f{[](Variable x) { return x * 2.f; }, {.args = {"x"}}};
+  f(a), f(fixed);
+  EXPECT_EQ(last_cause(f.explain()), "argument 0 `x`: a trainable Variable -> a Variable that is not trainable");
+  Function g{[](Variable x) { return x * 2.f; }, {.args = {"x"}}};
+  g(fixed), g(a);
+  EXPECT_EQ(last_cause(g.explain()), "argument 0 `x`: a Variable that is not trainable -> a trainable Variable");
+  Variable wide{ones({2}), {.trainable = false}};
+  g(wide);
+  EXPECT_EQ(last_cause(g.explain()), "argument 0 `x`: Variable f32[] -> Variable f32[2]") << "the nearest trace is the first";
+}
+
+TEST(FunctionCauses, AVariableThatTheBodyCaptures) {
+  Variable held{1.f, {.name = "held"}}, also{1.f, {.name = "also"}}, own{2.f};
+  const auto body = [&](Variable x, Tensor) { return x + held + also; };
+  Function f{body, {.args = {"x"}}};
+  f(own, 1.f), f(held, 1.f);
+  EXPECT_EQ(last_cause(f.explain()), "argument 0 `x`: a Variable of its own -> the Variable that the body captures (Variable \"held\")");
+  f(held, ones({2}));
+  EXPECT_EQ(last_cause(f.explain()), "argument 1 `arg1`: f32[] -> f32[2]") << "that of the trace with the captured one";
+  Function g{body, {.args = {"x"}}};
+  g(held, 1.f), g(own, 1.f);
+  EXPECT_EQ(last_cause(g.explain()), "argument 0 `x`: the Variable that the body captures (Variable \"held\") -> a Variable of its own");
+  Function h{body, {.args = {"x"}}};
+  h(held, 1.f), h(also, 1.f);
+  EXPECT_EQ(last_cause(h.explain()),
+            "argument 0 `x`: the Variable that the body captures (Variable \"held\") -> the Variable that the body captures (Variable \"also\")");
+}
+
+TEST(FunctionCauses, ARefusedRetraceNamesTheVariable) {
+  Variable a{1.f}, b{1.f};
+  Function f{[](Variable x, Variable y) { return x + y; }, {.name = "f", .args = {"x", "y"}, .no_retrace = true}};
+  f(a, b);
+  EXPECT_TEXT(TraceError, f(a, a), "f: this call would be traced anew: argument 1 `y`: a Variable of its own -> the same as argument 0 `x`; pass "
+                                   "arguments of the kind traced first, or leave out no_retrace.");
+}
+
+TEST(FunctionCauses, WhoAsksWhichVariableItIsMeansEachOfThem) {
+  Variable a{1.f, {.name = "a"}}, b{1.f, {.name = "b"}}, fixed{1.f, {.trainable = false}};
+  Function f{[](Variable x) { return x.name() == "a" ? x + 1.f : x + 2.f; }, {.args = {"x"}}};
+  f(a), f(b);
+  EXPECT_EQ(last_cause(f.explain()), "the body looks at which Variables it is given, and other ones are passed");
+  f(fixed);
+  EXPECT_EQ(last_cause(f.explain()), "argument 0 `x`: a trainable Variable -> a Variable that is not trainable");
+}
+
+TEST(FunctionCauses, WhatHasNoText) {
+  Function g{[](Tensor x, float nan) { return x * nan; }};
+  g(1.f, std::bit_cast<float>(0x7fc00000u)), g(1.f, std::bit_cast<float>(0x7fc00001u));
+  EXPECT_EQ(last_cause(g.explain()),
+            "what differs is no value: the class of an object, which pointers lead to the same one, or the bits of a number that prints alike");
 }
 
 }  // namespace

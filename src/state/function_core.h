@@ -37,14 +37,23 @@ struct LeafNote {
   bool tensor = false;
   std::optional<Spec> spec{};          // of a Tensor that is defined; in a trace, sizes may be unknown
   const Variable* variable = nullptr;  // valid as long as the arguments
+  bool trainable = false;                 // of a Variable, as what follows
+  std::optional<std::size_t> same_as{};   // the note that has met it first
+  std::string captured{};                 // in a trace: what it is called, if the body captures it, too
 
   /// No value of its own: how many parts a container has, or that an optional has none.
   bool is_structure() const { return text.starts_with("holds") || text.starts_with("nothing"); }
+  bool is_variable() const { return text.starts_with("Variable "); }
   bool same_place(const LeafNote& other) const { return argument == other.argument && path == other.path; }
   /// Whether a trace with this leaf takes a call with that one, as far as the two say.
   bool takes(const LeafNote& call) const;
 };
 std::vector<LeafNote> notes_of(std::span<const Argument> arguments);
+
+/// What a call has at the place of a leaf of a trace, in words.
+struct LeafChange {
+  std::string from, to;
+};
 
 /// A Variable that a trace uses.
 struct SlotUse {
@@ -143,11 +152,14 @@ class FunctionCore {
   const std::string& name() const { return name_; }
   std::string argument_name(std::size_t i) const;
   std::string path_of(const LeafNote& note) const;
+  /// In what the i-th leaf of a call differs from that of the trace. REQUIRES: both have one, at the same place.
+  std::vector<LeafChange> changes_of(const FunctionTrace& trace, const std::vector<LeafNote>& call, std::size_t i) const;
 
   const FunctionOptions options;
 
  private:
   std::string cause_of(const std::vector<LeafNote>& notes, const CallKind& kind) const;
+  std::string which_variable(const std::vector<LeafNote>& notes, const LeafNote& note, const std::string& captured) const;
   bool cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors, FunctionRef<std::vector<LeafNote>()> notes,
                Location at) const;
   void relax(CallKind& kind) const;
@@ -173,8 +185,8 @@ class FunctionCore {
 /// What a guard says of a written value: 'the value that assign gives Variable "total"'.
 inline std::string written_by(const char* by, const std::string& title) { return std::string("the value that ") + by + " gives " + title; }
 
-/// What distinguishes the Variables of a call from those of a trace whose arguments look the same.
-std::string other_variables(const FunctionTrace& trace);
+/// What distinguishes a call from a trace if no leaf does.
+std::string unlike_in_no_leaf(const FunctionTrace& trace);
 FunctionReport::Trace report_of(const FunctionTrace& trace);
 
 /// What the graph of a trace reads: the Tensors of the arguments, then room for what is asked for and for what is seen of Variables.

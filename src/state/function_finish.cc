@@ -154,6 +154,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   bool needs_sizes = needs_sizes_;
   if (needs_sizes) kind = call.leaves.kind;
   std::shared_ptr<FunctionTrace> made;
+  std::unordered_set<SlotRef> captured;  // of those that are passed
   for (bool pinned = false; made == nullptr;) {
     Tracing tracing(call, kind, pinned);
     struct Current {
@@ -175,10 +176,12 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
       continue;
     } catch (...) {
       if (!tracing.looks_at_identity()) throw;  // otherwise it may come of that
+      captured = tracing.captured_arguments();
       pinned = true;
       continue;
     }
     if (tracing.looks_at_identity()) {
+      captured = tracing.captured_arguments();
       pinned = true;
       continue;
     }
@@ -197,6 +200,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   for (LeafNote& note : made->notes) {
     if (note.spec) note.spec->shape = made->kind.shapes[tensors++], note.text = note.spec->str();  // of all calls that it takes
     made->report.arguments.push_back(path_of(note) + " " + note.text);
+    if (note.variable != nullptr && captured.contains(note.variable->slot())) note.captured = note.variable->slot()->title();
     note.variable = nullptr;  // the arguments end with the call
   }
   needs_sizes_ = needs_sizes;

@@ -68,7 +68,8 @@ class KindWalker final : public TreeWalker {
 
 class NoteWalker final : public PathWalker {
  public:
-  NoteWalker(std::size_t argument, std::vector<LeafNote>& notes) : argument_(argument), notes_(notes) {}
+  using FirstNotes = std::unordered_map<const Slot*, std::size_t>;
+  NoteWalker(std::size_t argument, std::vector<LeafNote>& notes, FirstNotes& first) : argument_(argument), notes_(notes), first_(first) {}
 
   void holds(Holds what, std::size_t n) override {
     switch (what) {
@@ -78,17 +79,26 @@ class NoteWalker final : public PathWalker {
     }
   }
   void leaf(const TreeLeaf& leaf) override {
-    if (const Variable* const variable = leaf.as<const Variable>()) return note("Variable " + variable->spec().str(), false, {}, variable);
+    if (const Variable* const variable = leaf.as<const Variable>()) return add(*variable);
     const Tensor* const tensor = leaf.as<const Tensor>();
     note(leaf.str(), tensor != nullptr, tensor != nullptr && tensor->defined() ? std::optional(tensor->spec()) : std::nullopt);
   }
 
  private:
-  void note(std::string text, bool tensor, std::optional<Spec> spec = {}, const Variable* variable = nullptr) {
-    notes_.push_back({argument_, path(), std::move(text), tensor, std::move(spec), variable});
+  void note(std::string text, bool tensor, std::optional<Spec> spec = {}) {
+    notes_.push_back({argument_, path(), std::move(text), tensor, std::move(spec)});
+  }
+  void add(const Variable& variable) {
+    const auto [first, is_new] = first_.emplace(variable.slot().get(), notes_.size());
+    note("Variable " + variable.spec().str(), false);
+    LeafNote& made = notes_.back();
+    made.variable = &variable;
+    made.trainable = variable.trainable();
+    if (!is_new) made.same_as = first->second;
   }
   std::size_t argument_;
   std::vector<LeafNote>& notes_;
+  FirstNotes& first_;
 };
 
 bool shape_takes(const Shape& traced, const Shape& given) {
@@ -106,7 +116,7 @@ bool CallKind::takes(const CallKind& call) const {
 
 bool LeafNote::takes(const LeafNote& call) const {
   if (!same_place(call)) return false;
-  if (!spec || !call.spec) return text == call.text;
+  if (!spec || !call.spec) return text == call.text && trainable == call.trainable && same_as == call.same_as;
   return spec->dtype == call.spec->dtype && shape_takes(spec->shape, call.spec->shape);
 }
 
@@ -119,8 +129,9 @@ CallLeaves leaves_of(std::span<const Argument> arguments) {
 
 std::vector<LeafNote> notes_of(std::span<const Argument> arguments) {
   std::vector<LeafNote> notes;
+  NoteWalker::FirstNotes first;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    NoteWalker walker(i, notes);
+    NoteWalker walker(i, notes, first);
     Cursor::begin(walker, arguments[i].at, true, arguments[i].walk);
   }
   return notes;

@@ -1,6 +1,5 @@
-// What a Function says about itself, and why it traces.
+// What a Function says about itself.
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
 #include "base/text.h"
@@ -11,21 +10,6 @@ namespace weft::inline v0 {
 namespace detail {
 namespace {
 
-// How many leaves of a call are those of a trace, as far as one can say.
-std::size_t likeness(const std::vector<LeafNote>& trace, const std::vector<LeafNote>& call) {
-  std::size_t same = 0;
-  for (std::size_t i = 0; i < std::min(trace.size(), call.size()); ++i) same += trace[i].takes(call[i]);
-  return same;
-}
-
-// What keeps one trace for many host values, if anything does.
-const char* remedy_for(const LeafNote& note) {
-  if (note.variable != nullptr || note.tensor || note.is_structure()) return "";
-  if (note.text.starts_with('"')) return " (a host value)";
-  if (note.text == "true" || note.text == "false") return " (a host value; take it as Tensor and branch by cond to keep one trace)";
-  return " (a host value; take it as Tensor to keep one trace)";
-}
-
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : ", ") + names[i];
@@ -33,63 +17,6 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 }  // namespace
-
-std::string FunctionCore::argument_name(std::size_t i) const {
-  return i < options.args.size() ? options.args[i] : "arg" + std::to_string(i);
-}
-
-std::string FunctionCore::path_of(const LeafNote& note) const {
-  return argument_name(note.argument) + (note.path.empty() ? "" : ".") + note.path;
-}
-
-// The differences from the trace that is most like this call.
-std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes, const CallKind& kind) const {
-  constexpr std::size_t kMost = 3;
-  const std::lock_guard guard(mutex_);
-  if (traces_.empty()) return "first call";
-  if (std::any_of(forgotten_.begin(), forgotten_.end(), [&](const CallKind& forgotten) { return forgotten.takes(kind); }))
-    return format("there was a trace for it, which was forgotten when there were more than {} (max_traces)", options.max_traces);
-  const auto closest = std::max_element(traces_.begin(), traces_.end(), [&](const auto& a, const auto& b) {
-    return likeness(a->notes, notes) < likeness(b->notes, notes);
-  });
-  const std::vector<LeafNote>& before = (*closest)->notes;
-  std::vector<std::string> changes;
-  for (std::size_t i = 0; i < std::max(before.size(), notes.size()); ++i) {
-    if (i >= before.size() || i >= notes.size() || !before[i].same_place(notes[i])) {
-      const LeafNote& there = i < notes.size() ? notes[i] : before[i];
-      changes.push_back(format("argument {} `{}`: its structure has changed", there.argument, path_of(there)));
-      break;  // what follows lies elsewhere
-    }
-    if (before[i].takes(notes[i])) continue;
-    const char* const remedy = before[i].text == "nothing" ? "" : remedy_for(notes[i]);
-    changes.push_back(format("argument {} `{}`: {} -> {}{}", notes[i].argument, path_of(notes[i]), before[i].text, notes[i].text, remedy));
-  }
-  if (changes.empty()) return other_variables(**closest);
-  return v0::listed(changes.size(), kMost, [&](std::size_t i) { return changes[i]; });
-}
-
-std::string other_variables(const FunctionTrace& trace) {
-  if (!trace.pinned.empty()) return "the body looks at which Variables it is given, and other ones are passed";
-  return "other Variables are the same as each other or as captured ones, or are trainable";
-}
-
-// The clock counts calls. A body that calls its own Function for other numbers, and who asks for traces, means what he does.
-void FunctionCore::warn_of_retraces(const std::string& cause) {
-  constexpr std::size_t kMany = 5;
-  constexpr std::uint64_t kCalls = 10;
-  constexpr int kMostWarnings = 2;
-  {
-    const std::lock_guard guard(mutex_);
-    if (!options.warn_of_retraces || warnings_ == kMostWarnings) return;
-    retraced_at_.push_back(clock_);
-    if (retraced_at_.size() > kMany) retraced_at_.erase(retraced_at_.begin());
-    if (retraced_at_.size() < kMany || clock_ - retraced_at_.front() >= kCalls) return;
-    retraced_at_.clear();
-    ++warnings_;
-  }
-  std::fputs(format("weft: {} was traced anew {} times in its last {} calls, last because {}; explain() lists all causes, signature and "
-                    "reduce_retracing keep one trace for many shapes.\n", name_, kMany, kCalls, cause).c_str(), stderr);
-}
 
 // REQUIRES: locked.
 void FunctionCore::forget_oldest() {

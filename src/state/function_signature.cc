@@ -98,21 +98,21 @@ void FunctionCore::require_kind(const FunctionTrace& trace, std::span<const Argu
   const auto refuse = [&](const std::string& sentence) {
     throw TraceError(name_, sentence + "; call the Function itself for another kind.", at);
   };
-  if (!trace.kind.takes(leaves.kind)) {
-    // First what is no Tensor, so that there are as many Tensors as Specs.
-    const std::vector<LeafNote>& taken = trace.notes;
-    const std::vector<LeafNote> given = notes_of(arguments);
-    for (std::size_t i = 0; i < std::max(given.size(), taken.size()); ++i) {
-      if (i >= given.size() || i >= taken.size() || given[i].argument != taken[i].argument || given[i].path != taken[i].path) {
-        const LeafNote& there = i < given.size() ? given[i] : taken[i];
-        refuse(format("argument {} `{}` is in another place than in the trace", there.argument, path_of(there)));
-      }
-      if (given[i].text != taken[i].text && !(given[i].spec && taken[i].spec))
-        refuse(format("argument {} `{}` is {} and the trace takes {}", given[i].argument, path_of(given[i]), given[i].text, taken[i].text));
+  if (trace.kind.takes(leaves.kind) && trace.same_aliases(leaves)) return;
+  // First what is no Tensor, so that there are as many Tensors as Specs.
+  const std::vector<LeafNote>& taken = trace.notes;
+  const std::vector<LeafNote> given = notes_of(arguments);
+  for (std::size_t i = 0; i < std::max(given.size(), taken.size()); ++i) {
+    if (i >= given.size() || i >= taken.size() || !given[i].same_place(taken[i])) {
+      const LeafNote& there = i < given.size() ? given[i] : taken[i];
+      refuse(format("argument {} `{}` is in another place than in the trace", there.argument, path_of(there)));
     }
-    if (cast_to(trace.inputs(), "trace takes", leaves.tensors, [&] { return given; }, at)) leaves = leaves_of(arguments);
+    if (given[i].spec && taken[i].spec) continue;
+    for (const LeafChange& change : changes_of(trace, given, i))
+      refuse(format("argument {} `{}` is {} and the trace takes {}", given[i].argument, path_of(given[i]), change.to, change.from));
   }
-  if (trace.kind.skeleton != leaves.kind.skeleton || !trace.same_aliases(leaves)) refuse(other_variables(trace));
+  if (cast_to(trace.inputs(), "trace takes", leaves.tensors, [&] { return given; }, at)) leaves = leaves_of(arguments);
+  if (trace.kind.skeleton != leaves.kind.skeleton || !trace.same_aliases(leaves)) refuse(unlike_in_no_leaf(trace));
 }
 
 void FunctionCore::require_flat(const FunctionTrace& trace, std::span<Tensor> tensors, Location at) const {

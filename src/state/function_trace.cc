@@ -77,4 +77,11 @@ bool Tracing::looks_at_identity() const {
   return std::any_of(touched_.begin(), touched_.end(), [&](const SlotRef& slot) { return is_passed(slot); });
 }
 
+std::unordered_set<SlotRef> Tracing::captured_arguments() const {
+  std::unordered_set<SlotRef> captured;
+  for (const SlotRef& slot : touched_)
+    if (is_passed(slot)) captured.insert(slot);
+  return captured;
+}
+
 }  // namespace weft::inline v0::detail

@@ -62,6 +62,8 @@ class Tracing final : public SlotSymbols {
   void returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk);
   /// Whether the trace depends on which Variables were passed, not only on their Specs.
   bool looks_at_identity() const;
+  /// Those that were passed and are captured, too. REQUIRES: the trace is not pinned.
+  std::unordered_set<SlotRef> captured_arguments() const;
   /// Whether the body has put Variables that it made into an argument.
   bool grew() const { return given_.grew(); }
   /// What the arguments are since; valid as long as this.
