@@ -12,6 +12,7 @@ namespace {
 
 std::string last_cause(const FunctionReport& report) { return report.traces.back().cause; }
 
+const std::string kNoTensor = " (a host value that no Tensor holds; use few different ones, or a Function for each)";
 constexpr const char* kScale = "argument 1 `scale`: 1 -> 2 (a host value; take it as Tensor to keep one trace)";
 
 TEST(FunctionCauses, SizesThatASignatureLeavesOpenAreNone) {
@@ -67,7 +68,7 @@ TEST(FunctionCauses, AllThatDiffersIsNamed) {
   EXPECT_EQ(last_cause(f.explain()), "argument 0 `x`: f32[2] -> f32[4], argument 1 `y`: f32[2] -> f32[4], argument 2 `mode.training`: true -> false "
                                      "(a host value; take it as Tensor and branch by cond to keep one trace) and 1 more");
   f(ones({4}), ones({4}), {.training = false, .level = 3, .kind = "b"});
-  EXPECT_EQ(last_cause(f.explain()), "argument 2 `mode.kind`: \"a\" -> \"b\" (a host value)");  // there are no Tensors of text
+  EXPECT_EQ(last_cause(f.explain()), "argument 2 `mode.kind`: \"a\" -> \"b\"" + kNoTensor);
 }
 
 TEST(FunctionCauses, WhatWasForgottenIsSaidToBe) {
@@ -79,7 +80,6 @@ TEST(FunctionCauses, WhatWasForgottenIsSaidToBe) {
   EXPECT_EQ(last_cause(f.explain()), "argument 0 `x`: f32[3] -> f32[4]");
 }
 
-// SEMANTICS 103
 TEST(FunctionCauses, AVariableThatIsAnotherArgumentNow) {
   Variable a{1.f}, b{1.f}, c{1.f};
   Function f{[](Variable x, Variable y, Variable z) { return x + y + z; }, {.args = {"x", "y", "z"}}};
@@ -160,6 +160,57 @@ TEST(FunctionCauses, WhatHasNoText) {
   g(1.f, std::bit_cast<float>(0x7fc00000u)), g(1.f, std::bit_cast<float>(0x7fc00001u));
   EXPECT_EQ(last_cause(g.explain()),
             "what differs is no value: the class of an object, which pointers lead to the same one, or the bits of a number that prints alike");
+}
+
+enum class Stage { kWarm, kCold };
+
+TEST(FunctionCauses, HostValuesAreCalledWhatTheyAre) {
+  const auto cause = [](auto first, auto second) {
+    Function f{[](Tensor x, decltype(first)) { return x; }, {.args = {"x", "by"}}};
+    f(1.f, first), f(1.f, second);
+    return last_cause(f.explain());
+  };
+  const std::string by = "argument 1 `by`: ", take = " (a host value; take it as Tensor to keep one trace)";
+  EXPECT_EQ(cause(i32, f64), by + "i32 -> f64" + kNoTensor);
+  EXPECT_EQ(cause('a', 'b'), by + "'a' -> 'b'" + kNoTensor);
+  EXPECT_EQ(cause('a', '\n'), by + "'a' -> 10" + kNoTensor) << "one that cannot be printed is its number";
+  EXPECT_EQ(cause(Stage::kWarm, Stage::kCold), by + "0 -> 1" + kNoTensor);
+  EXPECT_EQ(cause(Shape{2, 3}, Shape{4}), by + "[2,3] -> [4]" + kNoTensor);
+  EXPECT_EQ(cause(std::uint8_t{97}, std::uint8_t{98}), by + "97 -> 98" + take);
+  EXPECT_EQ(cause(std::int8_t{-1}, std::int8_t{1}), by + "-1 -> 1" + take);
+  EXPECT_EQ(cause(false, true), by + "false -> true (a host value; take it as Tensor and branch by cond to keep one trace)");
+}
+
+TEST(FunctionCauses, LongTextEndsEarly) {
+  Function f{[](Tensor x, std::string) { return x; }, {.name = "f", .args = {"x", "text"}}};
+  std::string text(100000, 'x');
+  f(1.f, "a"), f(1.f, text);
+  const std::string shown = '"' + std::string(63, 'x') + "...\" (100000 bytes)";
+  EXPECT_EQ(last_cause(f.explain()), "argument 1 `text`: \"a\" -> " + shown + kNoTensor);
+  EXPECT_EQ(f.explain().traces[1].arguments[1], "text " + shown);
+  text[70000] = 'y';
+  EXPECT_TEXT(TraceError, f.trace(Spec{f32, {}}, std::string(100000, 'x'))(1.f, text),
+              "f: argument 1 `text` is " + shown + ", another from byte 70000 on and the trace takes " + shown + "; call the Function itself for another kind.");
+  std::string umlauts;
+  for (int i = 0; i < 40; ++i) umlauts += "\xc3\xa4";
+  Function g{[](Tensor x, std::string) { return x; }, {.args = {"x", "text"}}};
+  g(1.f, umlauts);
+  EXPECT_EQ(g.explain().traces[0].arguments[1], "text \"" + umlauts.substr(0, 62) + "...\" (80 bytes)") << "no half of a character";
+}
+
+TEST(FunctionCauses, AnEmptyHandleUnderASignature) {
+  Function f{[](Tensor x, Tensor y) { return x.defined() ? x + y : y; },
+             {.name = "f", .args = {"x", "y"}, .signature = {Spec{f32, {kUnknown}}, Spec{f32, {2}}}}};
+  EXPECT_TEXT(TraceError, f(Tensor(), ones({2})), "f: argument 0 `x` is an empty handle and the signature says f32[?]; give it a value.");
+  EXPECT_TEXT(TraceError, f(ones({2}), Tensor()), "f: argument 1 `y` is an empty handle and the signature says f32[2]; give it a value.");
+  Function one{[](Tensor x, Tensor y) { return x.defined() ? x + y : y; }, {.name = "f", .args = {"x", "y"}, .signature = {Spec{f32, {2}}}}};
+  EXPECT_EQ(floats(one(Tensor(), ones({2}))), (std::vector<float>{1, 1})) << "a signature of those that are given";
+}
+
+TEST(FunctionCauses, AnEmptyNameIsRefused) {
+  const auto body = [](Tensor x, Tensor y) { return x + y; };
+  EXPECT_TEXT(ValueError, (Function{body, {.args = {""}}}), "Function: args has an empty name for argument 0; give it one.");
+  EXPECT_TEXT(ValueError, (Function{body, {.args = {"x", ""}}}), "Function: args has an empty name for argument 1; give it one.");
 }
 
 }  // namespace

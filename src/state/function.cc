@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/apply.h"
-#include "graph/passes.h"
 #include "base/planted.h"
 #include "graph/tracer.h"
 #include "state/follower.h"
@@ -41,19 +40,6 @@ const Variable& variable_of(const SlotUse& use, std::span<Variable* const> varia
   return use.argument < 0 ? *use.captured : *variables[static_cast<std::size_t>(use.argument)];
 }
 
-void require_passes(const std::vector<std::string>& names, Location at) {
-  for (const std::string& name : names) {
-    std::string known;
-    bool found = false;
-    for (const Pass& pass : passes()) {
-      known += (known.empty() ? "" : ", ") + std::string(pass.name);
-      found = found || name == pass.name;
-    }
-    if (!found)
-      throw ValueError("Function", format("without names the pass \"{}\", which does not exist; the passes are {}.", name, known), at);
-  }
-}
-
 bool takes_at_once(const FunctionTrace& trace, std::span<Tensor* const> arguments) {
   if (!trace.at_once) return false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -85,20 +71,6 @@ bool FunctionTrace::same_aliases(const CallLeaves& leaves) const {
   return std::none_of(leaves.variables.begin(), leaves.variables.end(), [&](const Variable* v) {
     return std::binary_search(captured.begin(), captured.end(), v->slot());
   });
-}
-
-FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Location at)
-    : options(std::move(given)), name_(options.name.empty() ? "the Function made at " + place_text(at) : options.name) {
-  if (options.args.size() > arguments)
-    throw ValueError("Function", format("args has {} names and the body takes {}; name each argument once.", options.args.size(), arguments), at);
-  for (std::size_t i = 0; i < options.args.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (options.args[i] == options.args[j])
-        throw ValueError("Function", format("args has the name \"{}\" for argument {} and for argument {}; give each a name of its own.",
-                                            options.args[i], j, i), at);
-  if (options.max_traces < 1)
-    throw ValueError("Function", format("max_traces is {}; it must be 1 or more.", options.max_traces), at);
-  require_passes(options.without, at);
 }
 
 std::shared_ptr<FunctionTrace> FunctionCore::find(std::span<Tensor* const> arguments) {
@@ -386,10 +358,5 @@ struct Outside::Scopes {
 };
 Outside::Outside() : scopes_(std::make_unique<Scopes>()) {}
 Outside::~Outside() = default;
-
-std::shared_ptr<FunctionCore> make_function(FunctionOptions options, std::size_t arguments, bool has_body, Location at) {
-  if (!has_body) throw ValueError("Function", "the body is an empty std::function or a null pointer; give something that can be called.", at);
-  return std::make_shared<FunctionCore>(std::move(options), arguments, at);
-}
 
 }  // namespace weft::inline v0::detail

@@ -93,7 +93,7 @@ void GivenArguments::require_unchanged(bool may_grow) {
     }
     for (std::size_t i = 0; i < std::min(old.size(), fresh.size()); ++i)
       if (old[i].path != fresh[i].path || old[i].text != fresh[i].text)
-        refuse("`" + call_.core.path_of(fresh[i]) + "` is changed from " + old[i].text + " to " + fresh[i].text + remedy);
+        refuse("`" + call_.core.path_of(fresh[i]) + "` is changed from " + old[i].shown() + " to " + fresh[i].shown() + remedy);
     refuse("the structure of an argument is changed" + remedy);
   }
   const Places now = places_in(copies_);

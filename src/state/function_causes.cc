@@ -31,7 +31,7 @@ std::size_t likeness(const FunctionTrace& trace, const std::vector<LeafNote>& ca
 // What keeps one trace for many host values, if anything does.
 const char* remedy_for(const LeafNote& note) {
   if (note.is_variable() || note.tensor || note.is_structure()) return "";
-  if (note.text.starts_with('"')) return " (a host value)";
+  if (!note.number) return " (a host value that no Tensor holds; use few different ones, or a Function for each)";
   if (note.text == "true" || note.text == "false") return " (a host value; take it as Tensor and branch by cond to keep one trace)";
   return " (a host value; take it as Tensor to keep one trace)";
 }
@@ -58,7 +58,11 @@ std::vector<LeafChange> FunctionCore::changes_of(const FunctionTrace& trace, con
     if (from != to) changes.push_back({std::move(from), std::move(to)});
   };
   const bool specs = before.spec && now.spec;
-  if (specs ? !before.takes(now) : before.text != now.text) changes.push_back({before.text, now.text});
+  if (specs ? !before.takes(now) : before.text != now.text) changes.push_back({before.shown(), now.shown()});
+  if (!changes.empty() && changes[0].from == changes[0].to) {
+    const auto other = std::mismatch(before.text.begin(), before.text.end(), now.text.begin(), now.text.end()).first;
+    changes[0].to += format(", another from byte {} on", other - before.text.begin() - 1);  // behind the quote
+  }
   if (!before.is_variable() || now.variable == nullptr) return changes;
   compare(which_variable(trace.notes, before, before.captured), which_variable(call, now, captured_title(trace, now.variable->slot())));
   const auto kind = [](bool trainable) { return trainable ? "a trainable Variable" : "a Variable that is not trainable"; };

@@ -35,6 +35,7 @@ struct LeafNote {
   std::string path;  // below the argument; may be empty
   std::string text;  // "f32[3]", "true"
   bool tensor = false;
+  bool number = false;                 // a host value that a Tensor could hold; bool is one
   std::optional<Spec> spec{};          // of a Tensor that is defined; in a trace, sizes may be unknown
   const Variable* variable = nullptr;  // valid as long as the arguments
   bool trainable = false;                 // of a Variable, as what follows
@@ -45,6 +46,7 @@ struct LeafNote {
   bool is_structure() const { return text.starts_with("holds") || text.starts_with("nothing"); }
   bool is_variable() const { return text.starts_with("Variable "); }
   bool same_place(const LeafNote& other) const { return argument == other.argument && path == other.path; }
+  std::string shown() const;  // the text, of which a long one ends early
   /// Whether a trace with this leaf takes a call with that one, as far as the two say.
   bool takes(const LeafNote& call) const;
 };

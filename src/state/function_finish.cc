@@ -199,7 +199,7 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   std::size_t tensors = 0;
   for (LeafNote& note : made->notes) {
     if (note.spec) note.spec->shape = made->kind.shapes[tensors++], note.text = note.spec->str();  // of all calls that it takes
-    made->report.arguments.push_back(path_of(note) + " " + note.text);
+    made->report.arguments.push_back(path_of(note) + " " + note.shown());
     if (note.variable != nullptr && captured.contains(note.variable->slot())) note.captured = note.variable->slot()->title();
     note.variable = nullptr;  // the arguments end with the call
   }

@@ -66,6 +66,17 @@ class KindWalker final : public TreeWalker {
       ordinals_;  // once there are many
 };
 
+template <class... T>
+bool is_one_of(const TreeLeaf& leaf) {
+  return ((leaf.type() == typeid(T)) || ...);
+}
+
+// Not characters and enumerations, of which there are no Tensors.
+bool is_number(const TreeLeaf& leaf) {
+  return is_one_of<bool, signed char, short, int, long, long long, unsigned char, unsigned short, unsigned, unsigned long, unsigned long long, float,
+                   double, long double, float16, bfloat16>(leaf);
+}
+
 class NoteWalker final : public PathWalker {
  public:
   using FirstNotes = std::unordered_map<const Slot*, std::size_t>;
@@ -82,11 +93,12 @@ class NoteWalker final : public PathWalker {
     if (const Variable* const variable = leaf.as<const Variable>()) return add(*variable);
     const Tensor* const tensor = leaf.as<const Tensor>();
     note(leaf.str(), tensor != nullptr, tensor != nullptr && tensor->defined() ? std::optional(tensor->spec()) : std::nullopt);
+    notes_.back().number = is_number(leaf);
   }
 
  private:
   void note(std::string text, bool tensor, std::optional<Spec> spec = {}) {
-    notes_.push_back({argument_, path(), std::move(text), tensor, std::move(spec)});
+    notes_.push_back({argument_, path(), std::move(text), tensor, false, std::move(spec)});
   }
   void add(const Variable& variable) {
     const auto [first, is_new] = first_.emplace(variable.slot().get(), notes_.size());
@@ -118,6 +130,14 @@ bool LeafNote::takes(const LeafNote& call) const {
   if (!same_place(call)) return false;
   if (!spec || !call.spec) return text == call.text && trainable == call.trainable && same_as == call.same_as;
   return spec->dtype == call.spec->dtype && shape_takes(spec->shape, call.spec->shape);
+}
+
+std::string LeafNote::shown() const {
+  constexpr std::size_t kMost = 64;
+  if (text.size() <= kMost) return text;
+  std::size_t end = kMost;
+  while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // within a character
+  return text.substr(0, end) + (text[0] == '"' ? "...\" (" + std::to_string(text.size() - 2) + " bytes)" : "...");
 }
 
 CallLeaves leaves_of(std::span<const Argument> arguments) {

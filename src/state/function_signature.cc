@@ -83,7 +83,16 @@ void FunctionCore::apply_signature(std::span<const Argument> arguments, CallLeav
   if (options.signature.empty()) return;
   if (leaves.tensors.size() != options.signature.size()) {
     std::vector<std::string> names[2];
-    for (const LeafNote& note : notes_of(arguments))
+    const std::vector<LeafNote> notes = notes_of(arguments);
+    const auto is_tensor = [](const LeafNote& note) { return note.tensor; };
+    const bool for_each = static_cast<std::size_t>(std::count_if(notes.begin(), notes.end(), is_tensor)) == options.signature.size();
+    for (std::size_t i = 0, which = 0; for_each && i < notes.size(); ++i) {
+      if (notes[i].tensor && !notes[i].spec)
+        throw TraceError(name_, format("argument {} `{}` is an empty handle and the signature says {}; give it a value.", notes[i].argument, path_of(notes[i]),
+                                       options.signature[which].str()), at);
+      which += notes[i].tensor;
+    }
+    for (const LeafNote& note : notes)
       if (!note.is_structure()) names[note.spec ? 1 : 0].push_back("`" + path_of(note) + "`");
     const auto listed_of = [](const std::vector<std::string>& of) { return v0::listed(of.size(), 5, [&](std::size_t i) { return of[i]; }); };
     throw TraceError(name_, format("the arguments hold {}{} and the signature has {}; give one Spec for each Tensor{}.", counted(names[1].size(), "Tensor"),
@@ -133,7 +142,7 @@ std::string FunctionCore::signature_of(const FunctionTrace& trace) const {
   std::size_t tensors = 0;
   for (const LeafNote& note : trace.notes) {
     if (&note != &trace.notes.front()) text += ", ";
-    text += path_of(note) + " " + (note.spec ? specs[tensors++].str() : note.text);
+    text += path_of(note) + " " + (note.spec ? specs[tensors++].str() : note.shown());
   }
   text += ") -> ";
   const std::vector<std::string>& results = trace.result_texts;

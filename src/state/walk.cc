@@ -76,6 +76,8 @@ std::span<const std::byte> TreeLeaf::bytes() const {
 std::string TreeLeaf::str() const {
   using detail::LeafForm;
   const std::size_t size = type_->size;
+  if (type() == typeid(DType)) return std::string(name_of(*static_cast<const DType*>(at_)));
+  if (const char* const c = as<const char>(); c != nullptr && *c >= ' ' && *c <= '~') return {'\'', *c, '\''};
   switch (type_->form) {
     case LeafForm::kVariable: return static_cast<const Variable*>(at_)->spec().str();
     case LeafForm::kTensor: {
