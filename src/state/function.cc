@@ -301,7 +301,8 @@ void FunctionCall::find_or_trace(Body body, void* context) {
   FunctionCallState& s = *state_;
   s.trace = s.core.find(s.leaves);
   if (s.trace) return;
-  // One lock for all Functions: traces may need each other's.
+  // One lock for all Functions: traces may need each other's. It comes before turns (transaction.h).
+  if (Transaction* const around = Transaction::current()) around->go_on_without_turns();
   static std::recursive_mutex& tracing = *new std::recursive_mutex;
   const std::lock_guard guard(tracing);
   static thread_local int depth = 0;  // of traces that this thread makes inside each other

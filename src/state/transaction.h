@@ -6,6 +6,9 @@
 //
 // Why it holds (commit_model_test.cc tries every interleaving of small cases):
 //   - Turns and locks are taken in the order of slot ids; a turn out of order is only tried for. So there is no deadlock.
+//   - The lock around traces (function.cc) comes before turns: a body may wait for turns while it is traced, in init_scope. A block with turns in hand
+//     that comes upon a first call gives them back and goes on as in its first tries. A WriteTransaction cannot, for it does not run again: what runs in
+//     one (update_together, a rule of an optimizer) must not come upon a first call whose body writes in init_scope what it holds.
 //   - All locks of a publication are held together, and all of a common read, so none sees half of the other.
 //   - A later read of a transaction is checked against the earlier ones: if those have their versions still, all of them held at that
 //     moment.
@@ -130,6 +133,10 @@ class Transaction {
   void forget() noexcept;
   /// The same; then takes turns and reads, as asked for.
   void start_over(bool reserve_turns, bool reserve_reads);
+  /// Gives back the turns that a block holds in a later try. It may be in conflict from here on, as in its first ones.
+  void go_on_without_turns() noexcept {
+    if (!fixed_writes) give_turns();
+  }
   bool in_conflict() const { return conflict_.slot != nullptr; }
   [[noreturn]] void throw_conflict(Location at) const;
 
