@@ -60,6 +60,7 @@ struct FunctionOptions {
   bool warn_of_retraces = true;         ///< five of them in ten calls are said on stderr, twice at most
   bool run_eagerly = false;             ///< the body runs at each call, as a block of `atomically`: without a trace, strict and no_retrace refuse nothing
   int max_traces = 64;                  ///< the one that was used longest ago is forgotten
+  int max_plans = 16;                   ///< of each trace, for sizes that it leaves unknown; the same holds
   std::vector<std::string> without = {};  ///< passes that are left out, by name (docs/functions.md); the results are the same bits
 };
 

@@ -6,8 +6,8 @@
 
 namespace weft::inline v0 {
 
-Runner::Runner(Graph graph, std::vector<std::int32_t> old_values)
-    : graph_(std::move(graph)), old_values_(std::move(old_values)), publishes_(Plan::can_wait(graph_, old_values_)) {
+Runner::Runner(Graph graph, std::vector<std::int32_t> old_values, std::size_t most_plans)
+    : graph_(std::move(graph)), old_values_(std::move(old_values)), most_plans_(most_plans), publishes_(Plan::can_wait(graph_, old_values_)) {
   fixed_ = std::all_of(graph_.inputs.begin(), graph_.inputs.end(), [&](ValueId id) { return graph_.values[id].spec.shape.known(); });
   std::vector<bool> needed(graph_.values.size());
   for (ValueId id : graph_.outputs) needed[id] = true;
@@ -62,7 +62,7 @@ std::shared_ptr<const Plan> Runner::find_plan(const Inputs& inputs) const {
   for (const auto& input : inputs) specs.push_back(spec_of(input));
   auto plan = std::make_shared<const Plan>(graph_, specs, publishes_ ? OldValues(old_values_) : OldValues());
   plans_.push_back({std::move(specs), plan});
-  if (plans_.size() > kMostPlans) plans_.erase(plans_.begin());
+  if (plans_.size() > most_plans_) plans_.erase(plans_.begin());
   if (fixed_) only_.store(plan.get(), std::memory_order_release);  // plans_ holds it: there will be no other
   return plan;
 }

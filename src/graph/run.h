@@ -9,10 +9,11 @@ namespace weft::inline v0 {
 
 struct Derived;  // graph/region.h
 
-/// A graph that is ready to run. Plans are made when shapes come for the first time, and kept. Any number of threads may run it.
+/// A graph that is ready to run. Plans are made when shapes come for the first time, and so many kept. Any number of threads may run it.
 class Runner {
  public:
-  explicit Runner(Graph graph, std::vector<std::int32_t> old_values = {});
+  static constexpr std::size_t kMostPlans = 16;
+  explicit Runner(Graph graph, std::vector<std::int32_t> old_values = {}, std::size_t most_plans = kMostPlans);
 
   const Graph& graph() const { return graph_; }
   /// The outputs for these inputs, one handle each. The calls go to the top of the interpreter stack, so a tape records them and a tracer
@@ -42,7 +43,7 @@ class Runner {
   void profile(int calls);
 
  private:
-  static constexpr std::size_t kMostPlans = 16, kMostDerived = 8;
+  static constexpr std::size_t kMostDerived = 8;
   struct Planned {
     std::vector<Spec> inputs;
     std::shared_ptr<const Plan> plan;
@@ -57,6 +58,7 @@ class Runner {
 
   Graph graph_;
   const std::vector<std::int32_t> old_values_;
+  const std::size_t most_plans_;
   const bool publishes_;
   bool fixed_;  // all sizes are known, so one plan serves all calls
   mutable std::mutex mutex_;

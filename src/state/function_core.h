@@ -94,7 +94,7 @@ struct FunctionTrace {
   /// Whether Variables of a call are also captured, or not, as when the trace was made: else reads and writes of the two would not meet.
   bool same_aliases(const CallLeaves& leaves) const;
   std::vector<Spec> inputs() const;  // declared, of the arguments' Tensors
-  FunctionTrace(Graph graph, std::vector<std::int32_t> old_values) : runner(std::move(graph), std::move(old_values)) {}
+  FunctionTrace(Graph graph, std::vector<std::int32_t> old_values, std::size_t most_plans) : runner(std::move(graph), std::move(old_values), most_plans) {}
 };
 
 /// A Variable that the body has made while it was traced: the n-th at its line.

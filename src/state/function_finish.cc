@@ -99,7 +99,7 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
   std::vector<SlotUse> reads;
   for (std::size_t i = 0; i < reads_.size(); ++i)
     if (optimized.kept_inputs[symbols().size() + asked_.size() + i]) reads.push_back(use_of(reads_[i]));
-  auto trace = std::make_shared<FunctionTrace>(std::move(graph_), old_values(reads));
+  auto trace = std::make_shared<FunctionTrace>(std::move(graph_), old_values(reads), static_cast<std::size_t>(call_.core.options.max_plans));
   trace->asked = std::move(asked_);
   trace->reads = std::move(reads);
   trace->writes = std::move(writes);

@@ -28,6 +28,10 @@ void require_names(const std::vector<std::string>& names, Location at) {
   }
 }
 
+void require_positive(const char* name, int number, Location at) {
+  if (number < 1) throw ValueError("Function", format("{} is {}; it must be 1 or more.", name, number), at);
+}
+
 }  // namespace
 
 FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Location at)
@@ -35,8 +39,8 @@ FunctionCore::FunctionCore(FunctionOptions given, std::size_t arguments, Locatio
   if (options.args.size() > arguments)
     throw ValueError("Function", format("args has {} names and the body takes {}; name each argument once.", options.args.size(), arguments), at);
   require_names(options.args, at);
-  if (options.max_traces < 1)
-    throw ValueError("Function", format("max_traces is {}; it must be 1 or more.", options.max_traces), at);
+  require_positive("max_traces", options.max_traces, at);
+  require_positive("max_plans", options.max_plans, at);
   require_passes(options.without, at);
 }
 

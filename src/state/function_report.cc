@@ -202,7 +202,7 @@ std::string FunctionReport::chrome_trace() const {
   std::string events;
   for (std::size_t t = 0; t < traces.size(); ++t) {
     const Trace& trace = traces[t];
-    if (trace.timed == 0 || trace.steps.empty()) continue;
+    if (trace.timed == 0) continue;
     const auto event = [&](std::size_t row, const std::string& title, double start, double took, const std::string& args) {
       events += format("{}\n"
                        "{{\"name\":{},\"cat\":\"weft\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},\"pid\":1,\"tid\":{},\"args\":{{{}}}}}",
