@@ -63,6 +63,14 @@ TEST(Cond, ACapturedConditionIsACapture) {
     const std::string spec = op == "switch_case" ? "i32[]" : "bool[]";
     EXPECT_TEXT(TraceError, strict(x), op + ": the tensor " + spec + " was made outside and would be frozen; pass it as an argument, or hold it in a Variable.");
   };
+  const Tensor written = true, number_written = 1;
+  const auto chosen_by_a_number = [&](Tensor x) { return cond(written, [&] { return x * 2.f; }, [&] { return x * 3.f; }); };
+  const auto named_by_a_number = [&](Tensor x) { return switch_case(number_written, [&] { return x * 2.f; }, [&] { return x * 3.f; }); };
+  expect(chosen_by_a_number, 1.f, 2, "cond");
+  expect(named_by_a_number, 1.f, 3, "switch_case");
+  Function both = chosen_by_a_number;
+  both(1.f);
+  EXPECT_NE(both.graph().str().find(" = cond("), std::string::npos) << both.graph();
   expect(chosen, 1.f, 2, "cond");
   expect(named, 1.f, 3, "switch_case");
   expect(looped, 1.f, 32, "while_loop");

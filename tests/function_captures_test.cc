@@ -1,5 +1,6 @@
-// What belongs to one call: local Variables, values that are asked for at each call, sizes that are stated late.
+// What belongs to one call: local Variables, values that are asked for at each call, sizes that are stated late. And what is frozen.
 #include <algorithm>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -234,7 +235,7 @@ TEST(FunctionCaptures, OtherChangesOfAnArgumentAreRefused) {
   EXPECT_THROW(adopts(a), TraceError);
 }
 
-// --- frozen lists ---
+// --- frozen lists and numbers ---
 
 TEST(FunctionCaptures, AListInTheBodyIsAConstantOfTheProgram) {
   Function f{[](Tensor x) {
@@ -259,6 +260,63 @@ TEST(FunctionCaptures, AListInTheBodyIsAConstantOfTheProgram) {
   EXPECT_THROW(strict(ones({2})), TraceError);
   Function made{[&](Tensor x) { return x * init_scope([] { return Tensor{1.f, 2.f}; }); }, {.strict = true}};
   EXPECT_THROW(made(ones({2})), TraceError);
+}
+
+// However it was made: only what the body writes itself is a number of the program.
+TEST(FunctionCaptures, ACapturedTensorMadeFromANumberIsListedAsSuch) {
+  struct Settings {
+    Tensor rate = 0.5f;
+  } settings;
+  const Tensor rate = 0.5f, typed(0.5f, f32);
+  Variable v{0.5f};
+  const Tensor taken = v;
+  Tensor dying = 0.5f;
+  const auto frozen_by = [](const auto& body) {
+    Function f{body, {}}, strict{body, {.strict = true}};
+    EXPECT_EQ(number(f(2.f)), 1);
+    EXPECT_TEXT(TraceError, strict(2.f), "multiply: the tensor f32[] was made outside and would be frozen; pass it as an argument, or hold it in a Variable.");
+    const FunctionReport report = f.explain();
+    ASSERT_EQ(report.traces[0].constants.size(), 1u) << report;
+    EXPECT_FALSE(report.traces[0].constants[0].literal);
+    EXPECT_NE(report.str().find("has frozen 0.5, read by multiply"), std::string::npos) << report;
+  };
+  frozen_by([&](Tensor x) { return x * rate; });
+  frozen_by([&](Tensor x) { return x * typed; });
+  frozen_by([&](Tensor x) { return x * settings.rate; });
+  frozen_by([&](Tensor x) { return x * taken; });
+  frozen_by([&](Tensor x) { return x * init_scope([] { return Tensor(0.5f); }); });
+  frozen_by([&](Tensor x) {
+    Tensor alone = std::exchange(dying, Tensor());
+    dying = init_scope([] { return Tensor(0.5f); });
+    return x * std::move(alone);
+  });
+
+  const auto written_by = [](const auto& body) {
+    Function inner{body, {.strict = true}}, f{[&](Tensor x) { return inner(x) * 1.f; }, {.strict = true}};
+    EXPECT_EQ(number(inner(2.f)), 1);
+    EXPECT_EQ(number(f(2.f)), 1);
+    Function first{[&](Tensor x) { return Function{body, {.strict = true}}(x) * 1.f; }, {.strict = true}};
+    EXPECT_EQ(number(first(2.f)), 1);
+    for (const FunctionReport& report : {inner.explain(), f.explain(), first.explain()})
+      for (const FunctionReport::Constant& each : report.traces[0].constants) EXPECT_TRUE(each.literal) << report;
+  };
+  written_by([](Tensor x) { return x * 0.5f; });
+  written_by([](Tensor x) { return multiply(x, 0.5f); });
+  written_by([](Tensor x) {
+    const Tensor half = 0.5f;
+    return x * half;
+  });
+  written_by([](Tensor x) { return x * Tensor(0.5, f32); });
+  written_by([](Tensor x) {
+    GradientTape tape;
+    tape.watch(x);
+    return tape.gradient(x * 0.5f, x) * x;
+  });
+  written_by([](Tensor x) {
+    const Tensor half = 0.5f;
+    return cond(x > 0.f, [&] { return x * half; }, [&] { return x; });
+  });
+  written_by([](Tensor x) { return fold([](Tensor s, Tensor row) { return s + row * 0.25f; }, 0.f, stack({x, x})); });
 }
 
 // --- sizes ---

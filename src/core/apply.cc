@@ -278,8 +278,8 @@ void Interpreter::delegate(Call call, Tensors& outputs) {
   else below_->apply(call, outputs);
 }
 
-void Interpreter::wrote(const Tensor& list, Location at) {
-  if (below_ != nullptr) below_->wrote(list, at);
+void Interpreter::wrote(const Tensor& numbers, Location at) {
+  if (below_ != nullptr) below_->wrote(numbers, at);
 }
 
 void Interpreter::stands_for(const Call& call, Tensors* results) {

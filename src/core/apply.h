@@ -29,8 +29,8 @@ class Interpreter {
   /// one below; every Variable asks top() whenever a program reads it. The default passes on.
   virtual Tensor read(std::uint64_t slot, const Variable& variable, Tensor value, Location at);
 
-  /// A list of numbers of the program has become this tensor. The default passes on.
-  virtual void wrote(const Tensor& list, Location at);
+  /// A number of the program, or a list of them, has become this tensor. The default passes on.
+  virtual void wrote(const Tensor& numbers, Location at);
 
   /// This call does not run: the calls from here to `stood_for` stand for it, or nobody needs it. Its rule holds as far as sizes are known, but some may
   /// not be: who keeps calls for a time when they are keeps this one too, to apply the rule again. If `results` is not null, other rules read them,

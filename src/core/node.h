@@ -25,7 +25,7 @@ struct Node {
   std::atomic<std::uint32_t> count{1};
   bool symbolic = false;
   bool literal = false;  // made from a C++ number; the second half of inline_data is what was written, its 8 bytes
-  std::int32_t line = 0;      // where symbolic nodes and literals were made
+  std::int32_t line = 0;      // where symbolic nodes were made, and numbers that a program wrote while it was traced
   const char* file = "";
   Spec spec;
   void* data = nullptr;

@@ -45,6 +45,11 @@ const Node& concrete(const Node* node, const char* what, Location at) {
   return *node;
 }
 
+// A program that is traced has these numbers in it; they are no values from outside.
+[[gnu::always_inline]] inline void tell_written(const Tensor& numbers, const Location& at) {
+  if (Interpreter* const top = Interpreter::top()) [[unlikely]] top->wrote(numbers, at);
+}
+
 void collect(std::span<const Nested> list, int depth, Shape& shape, std::vector<Literal>& flat, Location at) {
   if (depth >= kMaxRank) throw ShapeError("tensor", "the list is nested more than 32 deep; use fewer axes.", at);
   if (depth == shape.rank()) shape.append(static_cast<std::int64_t>(list.size()));
@@ -87,7 +92,7 @@ Tensor from_list(std::initializer_list<Nested> list, const DType* wanted, Locati
     std::memcpy(out, mutable_data(scalar), size_of(dtype));
     out += size_of(dtype);
   }
-  if (Interpreter* const top = Interpreter::top()) top->wrote(result, at);
+  tell_written(result, at);
   return result;
 }
 
@@ -141,9 +146,10 @@ bool literal_fits(Literal number, DType dtype) {
   });
 }
 
-Tensor make_scalar(Literal number, DType dtype, Location written_at) {
+namespace {
+
+Tensor scalar_of(Literal number, DType dtype) {
   Tensor result = make_tensor({dtype, {}});
-  result.node()->set_made_at(written_at);
   with_element(dtype, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;
     T value;
@@ -152,6 +158,14 @@ Tensor make_scalar(Literal number, DType dtype, Location written_at) {
     else value = convert<T>(number.integer);
     std::memcpy(mutable_data(result), &value, sizeof value);
   });
+  return result;
+}
+
+}  // namespace
+
+Tensor make_scalar(Literal number, DType dtype, Location written_at) {
+  Tensor result = scalar_of(number, dtype);
+  result.node()->set_made_at(written_at);
   return result;
 }
 
@@ -166,17 +180,18 @@ void check_row_length(const Shape& shape, int depth, std::size_t length, Locatio
 
 }  // namespace detail
 
-Tensor::Tensor(Literal value, Location at) : Tensor(make_scalar(value, literal_dtype(value))) {
+Tensor::Tensor(Literal value, Location at) : Tensor(scalar_of(value, literal_dtype(value))) {
   node_->literal = true;
   std::memcpy(node_->inline_data + 8, &value.integer, 8);
-  node_->set_made_at(at);
+  tell_written(*this, at);
 }
 
 Tensor::Tensor(Literal value, DType dtype, Location at) {
   require_dtype(dtype, "tensor", at);
   if (!literal_fits(value, dtype))
     throw DtypeError("tensor", "the number does not fit " + std::string(name_of(dtype)) + "; name another dtype or cast.", at);
-  *this = make_scalar(value, dtype);
+  *this = scalar_of(value, dtype);
+  tell_written(*this, at);
 }
 
 Tensor::Tensor(std::initializer_list<Nested> list, Location at) : Tensor(from_list(list, nullptr, at)) {}

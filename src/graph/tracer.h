@@ -11,7 +11,7 @@ namespace weft::inline v0 {
 /// A number that no other trace has.
 std::uint64_t next_trace();
 
-/// Written as a number in the program, also if it has taken the dtype of a tensor beside it since; or as a list of them, while it was traced.
+/// Written as a number, or as a list of them, by a program while it was traced; also if it has taken the dtype of a tensor beside it since.
 inline bool is_number(const Node& node) { return !node.symbolic && node.line != 0; }
 
 /// Records every op of its thread while it is installed. Symbolic tensors know the trace and the value that they stand for; one that
@@ -26,7 +26,7 @@ class Tracer : public Interpreter {
   void apply(Call call, Tensors& outputs) override;
   void stands_for(const Call& call, Tensors* results) override;
   void stood_for() noexcept override {}  // nobody below has been told
-  void wrote(const Tensor& list, Location at) override { list.node()->set_made_at(at); }
+  void wrote(const Tensor& numbers, Location at) override { numbers.node()->set_made_at(at); }
   /// A new input of the graph.
   Tensor input(Spec spec, Location at);
   /// The value that a tensor stands for; a concrete one becomes a constant. `user` may be null: a result. Throws TraceError for a tensor of
