@@ -92,6 +92,30 @@ TEST(LocalVariable, IsRefusedOutsideOfItsCall) {
   EXPECT_TEXT(StateError, latest(1.f), "read_latest: Variable \"v\" is local to a call, which publishes nothing of it; read its value().");
 }
 
+// What is published while the trace is made says nothing of later calls.
+TEST(FunctionCaptures, ReadLatestIsRefusedWhileTracing) {
+  Variable v{3.f, {.name = "v"}};
+  const auto body = [&](Tensor x) {
+    v.assign(x);
+    return v.read_latest();
+  };
+  const std::string refused = "read_latest: what Variable \"v\" holds now would be frozen in the trace; read its value(), or call read_latest outside.";
+  Function f = body, in_a_branch = [&](Tensor x) { return cond(x > 0.f, [&] { return v.read_latest(); }, [&] { return x; }); };
+  EXPECT_TEXT(TraceError, f(1.f), refused);
+  EXPECT_TEXT(TraceError, in_a_branch(1.f), refused);
+  Function passed = [](Variable a) { return a.read_latest(); };
+  EXPECT_TEXT(TraceError, passed(v), refused);
+  EXPECT_EQ(number(v), 3);
+  EXPECT_EQ(f.explain().traced, 0u);
+
+  std::vector<float> seen;
+  Function eager{body, {.run_eagerly = true}};
+  for (const float x : {1.f, 2.f}) seen.push_back(number(eager(x))), seen.push_back(number(atomically([&] { return body(x + 10); })));
+  EXPECT_EQ(seen, (std::vector<float>{3, 1, 11, 2}));
+  Function outside = [&](Tensor x) { return x + init_scope([&] { return v.read_latest(); }); };
+  EXPECT_EQ(number(outside(1.f)), 13);
+}
+
 // --- asked for at each call ---
 
 // SEMANTICS 135

@@ -119,7 +119,7 @@ class WEFT_API Variable {
   /// What this thread sees: in a transaction its own last write or the snapshot, otherwise the published value.
   Tensor value(Location at = Location::here()) const;
   operator Tensor() const { return value(Location{}); }
-  /// The published value, whatever transaction is open: for polling.
+  /// The published value, whatever transaction is open: for polling. TraceError while a Function is traced, which would freeze it.
   Tensor read_latest(Location at = Location::here()) const;
 
   /// A new value of this Variable's dtype and declared shape (DtypeError, ShapeError); numbers and lists are cast to the dtype. Nothing is
