@@ -1,5 +1,6 @@
-// What control flow refuses, and in which words.
+// What control flow refuses, and in which words; what it lists as frozen.
 #include <algorithm>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -98,6 +99,35 @@ TEST(Cond, NumbersInPartsAreListed) {
     if (each.literal) numbers.push_back(each.value);
   std::sort(numbers.begin(), numbers.end());
   EXPECT_EQ(numbers, (std::vector<std::string>{"0.0", "2.0", "3.0", "4.0"}));
+}
+
+// And with a line of the program, though they become Tensors in headers.
+TEST(Cond, NumbersOfPartsHaveALineOfTheProgram) {
+  const auto contains = [](std::string_view text, std::string_view part) { return text.find(part) != text.npos; };
+  Variable v{1.f};
+  Function inner{[](Tensor x) { return x * 2.f; }};
+  Function f = [&](Tensor x) {
+    const Tensor first = x[0];
+    const auto add_row = [](Tensor s, Tensor row) { return s + row; };
+    Tensor y = fold(add_row, 0.f, x) + cast(scan(add_row, 1, cast(x, i32))[0], f32);
+    y = y + cond(first > 0.f, [] { return 5.f; }, [] { return 6.f; });
+    y = y + cond(true, [] { return 5.f; }, [] { return 6.f; });
+    y = y + switch_case(0, [] { return 7.f; }, [] { return 8.f; }) + switch_case(cast(first, i32), [] { return 7.f; }, [] { return 8.f; });
+    const auto [a, b] = cond(first > 0.f, [] { return std::tuple{1.f, std::tuple{2.f, 3}}; }, [] { return std::tuple{3.f, std::tuple{4.f, 5}}; });
+    const auto [turns, z] = while_loop([](Tensor n, Tensor) { return n < 3; }, [](Tensor n, Tensor p) { return std::pair{n + 1, p * 2.f}; }, std::tuple{0, 1.f});
+    y = y + a + std::get<0>(b) * cast(std::get<1>(b), f32) + z * cast(turns, f32) + while_loop([](Tensor s) { return s < 3.f; }, [](Tensor) { return 9.f; }, 3.f) + inner(2.f);
+    cond(first > 1.f, [&] { v.assign_add(1.f); }, [&] { v.assign(3.f); });
+    return y + map([](Tensor) { return 4.f; }, x)[1] + cond(first > 2.f, [&] { return v; }, [&] { return v; });
+  };
+  f({1.f, 2.f});
+  const FunctionReport::Trace trace = f.explain().traces[0];
+  for (const FunctionReport::Constant& constant : trace.constants)
+    EXPECT_TRUE(contains(constant.at.file, "control_checks_test.cc")) << constant.value << " at " << constant.at.file << ":" << constant.at.line;
+  std::istringstream lines(f.graph().str());
+  int named = 0;
+  for (std::string line; std::getline(lines, line); named += contains(line, "control_checks_test.cc:"))
+    EXPECT_EQ(contains(line, ".cc:") || contains(line, ".h:"), contains(line, "control_checks_test.cc:")) << line;
+  EXPECT_GT(named, 10) << f.graph();
 }
 
 // What is only seen when a loop runs is said of what the program calls.

@@ -43,6 +43,23 @@ inline constexpr bool kIsTuple = false;
 template <class... T>
 inline constexpr bool kIsTuple<std::tuple<T...>> = true;
 
+/// A value of the program as what stands for it. Numbers become Tensors at the program's line, not at one of a header.
+template <class R, class T>
+R carry(T&& value, Location at) {
+  using V = std::remove_cvref_t<T>;
+  if constexpr (std::is_same_v<R, Tensor> && Scalar<V>) {
+    return Tensor(value, at);
+  } else if constexpr (std::is_same_v<R, Tensor> && std::is_same_v<V, Variable>) {
+    return value.value(at);
+  } else if constexpr (!std::is_same_v<R, V> && requires { std::tuple_size<R>(), std::tuple_size<V>(); }) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return R(carry<std::tuple_element_t<I, R>>(std::get<I>(std::forward<T>(value)), at)...);
+    }(std::make_index_sequence<std::tuple_size_v<V>>());
+  } else {
+    return R(std::forward<T>(value));
+  }
+}
+
 /// A tuple is given as so many arguments.
 template <class F, class T>
 decltype(auto) call_with(F& f, const T& x) {
@@ -88,7 +105,7 @@ WEFT_API void run_loop(LoopProgram& program, LoopForm form, Location at);
 /// A number of a branch, and the line where it was given.
 struct BranchIndex {
   template <std::convertible_to<Tensor> T>
-  BranchIndex(T which, Location where = Location::here()) : index(std::move(which)), at(where) {}
+  BranchIndex(T which, Location where = Location::here()) : index(carry<Tensor>(std::move(which), where)), at(where) {}
   Tensor index;
   Location at;
 };
@@ -148,7 +165,7 @@ R run_branches(const char* name, Tensor which, bool condition, Location at, F&..
     if (known) {
       std::int64_t i = 0;
       std::optional<R> result;
-      static_cast<void>(((i++ == *known && (result.emplace(branches()), true)) || ...));
+      static_cast<void>(((i++ == *known && (result.emplace(carry<R>(branches(), at)), true)) || ...));
       return std::move(*result);
     }
     std::optional<R> results[sizeof...(F)];
@@ -157,10 +174,11 @@ R run_branches(const char* name, Tensor which, bool condition, Location at, F&..
       struct One {
         G& branch;
         std::optional<R>& result;
+        Location at;
       };
-      return std::pair{std::make_shared<One>(One{branch, results[next++]}), +[](void* context) -> Argument {
+      return std::pair{std::make_shared<One>(One{branch, results[next++], at}), +[](void* context) -> Argument {
         One& one = *static_cast<One*>(context);
-        one.result.emplace(one.branch());
+        one.result.emplace(carry<R>(one.branch(), one.at));
         return argument_of(*one.result);
       }};
     };
@@ -195,9 +213,9 @@ template <class Condition, class Body, class T>
   requires(!std::same_as<std::remove_cvref_t<T>, Location>)
 detail::Carried<T> while_loop(Condition condition, Body body, T init, Location at = Location::here()) {
   using State = detail::Carried<T>;
-  const auto step = [&](State& state, detail::NoTree&, std::optional<detail::NoTree>&) { state = State(detail::call_with(body, state)); };
-  const auto go = [&](State& state) { return Tensor(detail::call_with(condition, state)); };
-  detail::LoopOf<State, detail::NoTree, detail::NoTree, decltype(step), decltype(go)> program(State(std::move(init)), {}, step, go);
+  const auto step = [&](State& state, detail::NoTree&, std::optional<detail::NoTree>&) { state = detail::carry<State>(detail::call_with(body, state), at); };
+  const auto go = [&](State& state) { return detail::carry<Tensor>(detail::call_with(condition, state), at); };
+  detail::LoopOf<State, detail::NoTree, detail::NoTree, decltype(step), decltype(go)> program(detail::carry<State>(std::move(init), at), {}, step, go);
   detail::run_loop(program, {"while_loop", true}, at);
   return std::move(program.last());
 }
@@ -219,11 +237,12 @@ detail::Carried<T> scan(F f, T init, E elements, ScanOptions options = {}, Locat
   using State = detail::Carried<T>;
   using Elements = detail::Carried<E>;
   const auto step = [&](State& state, Elements& element, std::optional<State>& rows) {
-    state = State(f(state, element));
+    state = detail::carry<State>(f(state, element), at);
     rows.emplace(state);
   };
   const auto go = [](State&) { return Tensor(); };
-  detail::LoopOf<State, Elements, State, decltype(step), decltype(go)> program(State(std::move(init)), Elements(std::move(elements)), step, go);
+  detail::LoopOf<State, Elements, State, decltype(step), decltype(go)> program(
+      detail::carry<State>(std::move(init), at), detail::carry<Elements>(std::move(elements), at), step, go);
   detail::run_loop(program, {"scan", false, options.reverse, true}, at);
   return std::move(*program.rows());
 }
@@ -233,9 +252,10 @@ template <class F, class T, class E>
 detail::Carried<T> fold(F f, T init, E elements, ScanOptions options = {}, Location at = Location::here()) {
   using State = detail::Carried<T>;
   using Elements = detail::Carried<E>;
-  const auto step = [&](State& state, Elements& element, std::optional<detail::NoTree>&) { state = State(f(state, element)); };
+  const auto step = [&](State& state, Elements& element, std::optional<detail::NoTree>&) { state = detail::carry<State>(f(state, element), at); };
   const auto go = [](State&) { return Tensor(); };
-  detail::LoopOf<State, Elements, detail::NoTree, decltype(step), decltype(go)> program(State(std::move(init)), Elements(std::move(elements)), step, go);
+  detail::LoopOf<State, Elements, detail::NoTree, decltype(step), decltype(go)> program(
+      detail::carry<State>(std::move(init), at), detail::carry<Elements>(std::move(elements), at), step, go);
   detail::run_loop(program, {"fold", false, options.reverse}, at);
   return std::move(program.last());
 }
@@ -245,9 +265,11 @@ template <class F, class E>
 auto map(F f, E elements, Location at = Location::here()) {
   using Elements = detail::Carried<E>;
   using Result = detail::Carried<decltype(detail::call_with(f, std::declval<const Elements&>()))>;
-  const auto step = [&](std::tuple<>&, Elements& element, std::optional<Result>& rows) { rows.emplace(detail::call_with(f, std::as_const(element))); };
+  const auto step = [&](std::tuple<>&, Elements& element, std::optional<Result>& rows) {
+    rows.emplace(detail::carry<Result>(detail::call_with(f, std::as_const(element)), at));
+  };
   const auto go = [](std::tuple<>&) { return Tensor(); };
-  detail::LoopOf<std::tuple<>, Elements, Result, decltype(step), decltype(go)> program({}, Elements(std::move(elements)), step, go);
+  detail::LoopOf<std::tuple<>, Elements, Result, decltype(step), decltype(go)> program({}, detail::carry<Elements>(std::move(elements), at), step, go);
   detail::run_loop(program, {"map", false, false, true}, at);
   return std::move(*program.rows());
 }
