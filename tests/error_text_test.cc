@@ -157,9 +157,12 @@ TEST(ErrorText, OfValues) {
 TEST(ErrorText, OfSymbolicTensors) {
   const Tensor symbol = make_symbolic({f32, {2, kUnknown}}, Location::here());
   EXPECT_TEXT(TraceError, symbol.to_vector<float>(),
-              "to_vector: the tensor is a symbol f32[2,?] of a trace and has no value; while tracing use ops on it, cond or while_loop, and "
-              "afterwards what the function returned.");
-  EXPECT_TEXT(TraceError, static_cast<bool>(symbol), "bool: a symbolic tensor has no value to branch on; use cond or while_loop.");
+              "to_vector: the tensor f32[2,?] was made while tracing and has no value outside; return it from the traced function.");
+  EXPECT_TEXT(TraceError, static_cast<bool>(symbol), "bool: the tensor f32[2,?] was made while tracing and has no value outside; return it from the traced function.");
+  Function looks = [](Tensor x) { x.to_vector<float>(); }, branches = [](Tensor x) { if (x) return; };
+  EXPECT_TEXT(TraceError, looks(1.f), "to_vector: the tensor is a symbol f32[] of a trace and has no value; while tracing use ops on it, cond or while_loop, and "
+                                      "afterwards what the function returned.");
+  EXPECT_TEXT(TraceError, branches(1.f), "bool: a symbolic tensor has no value to branch on; use cond or while_loop.");
   EXPECT_TEXT(TraceError, exp(symbol), "exp: an input f32[2,?] was made while tracing and has no value outside; return it from the traced function.");
 }
 

@@ -214,6 +214,36 @@ TEST(Function, AVariableMadeByTheBodyIsMadeOnce) {
             "outside, its first value in an init_scope, or a local one of each call.");
 }
 
+// Whatever it is given to first.
+TEST(Function, ALeakedSymbolNamesItsLineWhereItsValueIsWanted) {
+  Tensor leaked;
+  Variable v{1.f};
+  const int line = __LINE__ + 1;
+  Function f = [&](Tensor x) { leaked = x * 2; return x; };
+  f(1.f);
+  const auto refused = [&](const auto& use) {
+    try {
+      use();
+    } catch (const TraceError& error) {
+      EXPECT_EQ(error.location().line, line) << error.what();
+      return error.message();
+    }
+    return std::string("no error");
+  };
+  const std::string rest = " f32[] was made while tracing and has no value outside; return it from the traced function.";
+  EXPECT_EQ(refused([&] { leaked.item<float>(); }), "item: the tensor" + rest);
+  EXPECT_EQ(refused([&] { leaked.to_vector<float>(); }), "to_vector: the tensor" + rest);
+  EXPECT_EQ(refused([&] { leaked.data<float>(); }), "data: the tensor" + rest);
+  EXPECT_EQ(refused([&] { if (leaked) FAIL(); }), "bool: the tensor" + rest);
+  EXPECT_EQ(refused([&] { v.assign(leaked); }), "assign: the value" + rest);
+  EXPECT_EQ(refused([&] { atomically([&] { v.assign(leaked); }); }), "assign: the value" + rest);
+  EXPECT_EQ(refused([&] { Variable made{leaked}; }), "Variable: the value" + rest);
+  EXPECT_EQ(refused([&] { Function g = [&](Tensor x) { return Variable{leaked} + x; }; g(1.f); }), "Variable: the value" + rest);
+  Function same = [](Tensor x) { return x; };
+  EXPECT_EQ(refused([&] { same(leaked); }), "Function: an argument" + rest);
+  EXPECT_EQ(number(v), 1);
+}
+
 // SEMANTICS 137, 158
 TEST(Function, GradientsCrossFunctionsInsideEachOther) {
   Variable w{3.f};

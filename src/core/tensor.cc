@@ -38,11 +38,18 @@ const Node& require_defined(const Node* node) {
   return *node;
 }
 
+// No trace is being made, so the one that made the symbol has ended: what kept it is to be looked for at the line that made it.
+void require_trace(const Node& symbol, const char* what) {
+  if (Interpreter::top() == nullptr)
+    throw TraceError(what, "the tensor " + symbol.spec.str() + " was made while tracing and has no value outside; return it from the traced function.",
+                     symbol.made_at());
+}
+
 const Node& concrete(const Node* node, const char* what, Location at) {
-  if (require_defined(node).symbolic)
-    throw TraceError(what, "the tensor is a symbol " + node->spec.str() + " of a trace and has no value; while tracing use ops on it, cond or "
-                               "while_loop, and afterwards what the function returned.", at);
-  return *node;
+  if (!require_defined(node).symbolic) return *node;
+  require_trace(*node, what);
+  throw TraceError(what, "the tensor is a symbol " + node->spec.str() + " of a trace and has no value; while tracing use ops on it, cond or "
+                             "while_loop, and afterwards what the function returned.", at);
 }
 
 // A program that is traced has these numbers in it; they are no values from outside.
@@ -290,8 +297,10 @@ WEFT_ELEMENT(unsigned long long) WEFT_ELEMENT(bool)
 
 Tensor::operator bool() const {
   const Node& node = require_defined(node_);
-  if (node.symbolic)
+  if (node.symbolic) {
+    require_trace(node, "bool");
     throw TraceError("bool", "a symbolic tensor has no value to branch on; use cond or while_loop.", node.made_at());
+  }
   if (node.spec.shape.num_elements() != 1)
     throw ShapeError("bool", "the tensor is " + node.spec.str() + "; only one element can be true or false, reduce it with any_true or all_true.", {});
   return with_element(node.spec.dtype, [&](auto* tag) {

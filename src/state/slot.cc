@@ -1,6 +1,7 @@
 #include "state/slot.h"
 
 #include "core/infer.h"
+#include "state/batcher.h"
 
 namespace weft::inline v0 {
 
@@ -51,11 +52,12 @@ void Slot::require_fits(const char* by, const Spec& spec, Location at) const {
 Tensor with_own_node(Tensor x, const char* by, Location at) {
   if (!x.defined()) throw ValueError(by, "the value is an empty Tensor handle; assign a value to it first.", at);
   Node& node = *x.node();
+  if (node.symbolic && std::string_view(by) == "Variable" && is_live(x, Interpreter::top()))
+    throw TraceError(by, "the value " + x.spec().str() + " depends on what a call of the Function that is traced brings, so it is another one in each; make "
+                             "the Variable outside, its first value in an init_scope, or a local one of each call.", at);
   if (node.symbolic)
-    throw TraceError(by, "the value " + x.spec().str() + (std::string_view(by) == "Variable"
-        ? " depends on what a call of the Function that is traced brings, so it is another one in each; make the Variable outside, its first value in an init_scope, or a "
-          "local one of each call."
-        : " was made while tracing and does not exist outside; return it from the traced function."), at);
+    throw TraceError(by, "the value " + x.spec().str() + " was made while tracing and has no value outside; return it from the traced function.",
+                     node.made_at());
   if (node.count.load(std::memory_order_acquire) != 1) return make_view(x, x.shape());
   node.literal = false;  // a value from here on
   return x;
