@@ -28,7 +28,7 @@ Interpreter::Interpreter(const Program& program, Mode mode) : program_(program),
   for (const Inner& inner : program.functions)
     functions_.emplace_back([this, &inner](Tensor x, Variable first, Variable second) {
       return inner_body(inner, std::move(x), first, second);
-    }, FunctionOptions{.warn_of_retraces = false});
+    }, FunctionOptions{.warn_of_retraces = false, .run_eagerly = mode == Mode::kUntraced});
 }
 
 void Interpreter::begin_call() {

@@ -7,9 +7,10 @@
 namespace weft::fuzz {
 
 enum class Mode : std::uint8_t {
-  kEager,   // the program is a block of atomically, and so are its inner functions
-  kTraced,  // all of them are Functions
-  kMixed    // a block of atomically that calls Functions
+  kEager,    // the program is a block of atomically, and so are its inner functions
+  kTraced,   // all of them are Functions
+  kMixed,    // a block of atomically that calls Functions
+  kUntraced  // all of them are Functions that run eagerly
 };
 
 Shape shape_of(Type type, int length = 0);

@@ -71,7 +71,8 @@ Machine::Machine(const Program& program, Mode mode)
       interpreter_(program, mode) {
   for (int i = 0; i < kAlias; ++i) interpreter_.bind(i, slots_[static_cast<std::size_t>(i)], i);
   interpreter_.bind(kAlias, alias_, program.alias);
-  FunctionOptions options{.name = "program", .reduce_retracing = program.sizes == Program::Sizes::kReduced, .warn_of_retraces = false};
+  FunctionOptions options{.name = "program", .reduce_retracing = program.sizes == Program::Sizes::kReduced, .warn_of_retraces = false,
+                          .run_eagerly = mode == Mode::kUntraced};
   if (program.sizes == Program::Sizes::kDeclared)
     for (const Named& argument : kArguments)
       options.signature.push_back({argument.type.dtype, shape_of(argument.type, static_cast<int>(kUnknown))});
@@ -90,7 +91,7 @@ std::vector<Tensor> Machine::body(Given& given) {
 
 std::vector<Tensor> Machine::call_with(Given given) {
   const Location at = Location::here("program", 0, "program");
-  if (mode_ != Mode::kTraced) return atomically([&] { return body(given); }, {}, at);
+  if (mode_ == Mode::kEager || mode_ == Mode::kMixed) return atomically([&] { return body(given); }, {}, at);
   if (of_tree_) return (*of_tree_)(std::move(given), at);
   const std::vector<Tensor>& x = given.values;
   return {(*of_tensors_)(x[0], x[1], x[2], x[3], x[4], at)};
