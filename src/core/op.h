@@ -187,8 +187,8 @@ enum Traits : std::uint32_t {
   kMoves = 1 << 4,        // the kernel only moves elements or handles every dtype itself: 16-bit floats are not widened
   kView = 1 << 5,         // the result is the first input under another shape; needs no kernel
   kNoGradient = 1 << 6,   // constant in its inputs by definition (comparisons, shape, floor): the tape stops here silently
-  kTellsBlocks = 1 << 8,  // the kernel tells KernelCall::done of its result part by part; not for 16-bit floats
-  kMakesInput = 1 << 9,   // the kernel asks KernelCall::make for its first input, if there is one; not for 16-bit floats
+  kTellsBlocks = 1 << 8,  // the kernel tells KernelCall::done of its result part by part, and leaves alone what it has told; not for 16-bit floats
+  kMakesInput = 1 << 9,   // the kernel asks KernelCall::make for its first input, each element once, if there is one; not for 16-bit floats
   kSkipsUnread = 1 << 7,  // the kernel makes room where there is none yet, and leaves out results that nobody reads
   kChanges = 1 << 10,     // the result is the first input but for a few places: where both lie in the same memory, the kernel touches only those, and throws nothing
   kOfSpecs = 1 << 11,     // the result depends on the Specs of the inputs alone: no element of them is read

@@ -13,10 +13,10 @@ struct DoneBlock {
   void* data;
   std::int64_t rows, cols, apart;
 };
-/// Called for every part of a result, once, as soon as it is complete, on the thread that made it. Parts may come from several threads.
+/// Is told of every element once, when it is complete, on the thread that made it; of several at a time. From then on the kernel neither reads nor writes it.
 using BlockDone = FunctionRef<void(const DoneBlock&)>;
 
-/// Elements begin, begin + 1, ..., begin + count - 1 of a dense input go to `to`. May be called by several threads.
+/// Elements begin, ..., begin + count - 1 of a dense input go to `to`. Several threads may ask, for each element once: what it is made of may be overwritten.
 using MakeElements = FunctionRef<void(std::int64_t begin, std::int64_t count, void* to)>;
 
 /// For results that are complete all at once. `done` may be null.

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
+
+#include "kernels/reduce.h"
 
 namespace weft::kernels {
 namespace {
@@ -62,6 +65,31 @@ TEST(Fold, EveryInstructionSetGivesTheSameBits) {
   check_sets<Count<float>>(random);
   check_sets<AddUp<std::uint16_t>>(random);
   check_sets<AddUp<std::int32_t, std::uint64_t>>(random);
+}
+
+// What elements are made of may be gone afterwards: each is asked for once, by recipes of two passes as well, and the bits are those of elements that lie.
+TEST(Fold, AsksForEachElementOnce) {
+  std::mt19937 random(8);
+  const std::int64_t shapes[][2] = {{1, 5000}, {1, 70001}, {300, 700}, {40, 20000}};
+  for (const auto& sizes : shapes)
+    for (const Fold what : {Fold::kSum, Fold::kMean, Fold::kProd, Fold::kMax, Fold::kMin, Fold::kLogSumExp, Fold::kVariance, Fold::kStandardDeviation, Fold::kEuclideanNorm})
+      for (const bool columns : {false, true}) {
+        const bool folded[] = {columns, !columns};
+        FoldPlan plan = plan_fold(sizes, 2, folded);
+        const auto x = random_elements<double>(static_cast<std::size_t>(sizes[0] * sizes[1]), random);
+        std::vector<double> lying(static_cast<std::size_t>(plan.results)), y(lying);
+        fold(what, DType::f64, plan, x.data(), lying.data());
+        std::vector<int> asked(x.size());
+        const auto make = [&](std::int64_t begin, std::int64_t count, void* to) {
+          std::copy_n(x.data() + begin, count, static_cast<double*>(to));
+          for (std::int64_t k = begin; k < begin + count; ++k) ++asked[static_cast<std::size_t>(k)];
+        };
+        const MakeElements made(make);
+        plan.make = &made;
+        fold(what, DType::f64, plan, nullptr, y.data());
+        EXPECT_TRUE(asked == std::vector<int>(x.size(), 1)) << "fold " << static_cast<int>(what) << " of " << sizes[0] << " x " << sizes[1];
+        EXPECT_TRUE(y == lying) << "fold " << static_cast<int>(what) << " of " << sizes[0] << " x " << sizes[1];
+      }
 }
 
 }  // namespace

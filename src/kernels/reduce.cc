@@ -302,19 +302,16 @@ FoldPlan plan_fold(const std::int64_t* sizes, int rank, const bool* folded) {
 }
 
 void fold(Fold what, DType dtype, const FoldPlan& plan, const void* x, void* y) {
-  if (plan.make != nullptr && !plan.inner_folded) {  // columns are not folded element by element: all of it is made first
-    const auto size = static_cast<std::int64_t>(size_of(dtype));
-    const ScratchOf<char> all(plan.results * plan.count * size);
-    parallel_ranges(plan.results * plan.count, kBlock, [&](std::int64_t begin, std::int64_t end) { (*plan.make)(begin, end - begin, all.get() + begin * size); });
-    FoldPlan lying = plan;
-    lying.make = nullptr;
-    return fold(what, dtype, lying, all.get(), y);
-  }
-  if (dtype == DType::bool_) {
-    const RecipeSteps& recipe = what == Fold::kAny ? kStepsOfRecipe<TruthOf<false>> : what == Fold::kAll ? kStepsOfRecipe<TruthOf<true>> : kStepsOfRecipe<CountOf<bool>>;
-    return run(recipe, plan, x, y);
-  }
-  with_number(dtype, [&](auto* tag) { run(recipe_of<std::remove_pointer_t<decltype(tag)>>(what), plan, x, y); });
+  const RecipeSteps* recipe = what == Fold::kAny ? &kStepsOfRecipe<TruthOf<false>> : what == Fold::kAll ? &kStepsOfRecipe<TruthOf<true>> : &kStepsOfRecipe<CountOf<bool>>;
+  if (dtype != DType::bool_) with_number(dtype, [&](auto* tag) { recipe = &recipe_of<std::remove_pointer_t<decltype(tag)>>(what); });
+  if (plan.make == nullptr || (plan.inner_folded && recipe->first == nullptr)) return run(*recipe, plan, x, y);
+  // Columns are not folded element by element, and no element is made twice: all of it is made first.
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  const ScratchOf<char> all(plan.results * plan.count * size);
+  parallel_ranges(plan.results * plan.count, kBlock, [&](std::int64_t begin, std::int64_t end) { (*plan.make)(begin, end - begin, all.get() + begin * size); });
+  FoldPlan lying = plan;
+  lying.make = nullptr;
+  run(*recipe, lying, all.get(), y);
 }
 
 void center(DType dtype, const FoldPlan& plan, const void* x, void* y) {

@@ -26,7 +26,7 @@ struct FoldPlan {
   bool inner_folded = true;
   std::int64_t results = 1;    // how many
   std::int64_t count = 1;      // elements folded into each
-  const MakeElements* make = nullptr;  // where the elements come from, if they lie nowhere; a recipe of two passes asks twice for each
+  const MakeElements* make = nullptr;  // where the elements come from, if they lie nowhere
 };
 
 /// REQUIRES: rank <= kMaxFoldAxes, sizes >= 0; the number of results and of elements fits 63 bits.
