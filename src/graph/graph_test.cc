@@ -113,6 +113,11 @@ TEST(Plan, WhatDiesMakesRoomForWhatItBecomes) {
     for (int i = 0; i < 4; ++i) y = y + matmul(y, reshape(matmul(x[0], x[1]), {64, 64}));
     return Values{matmul(y, x[0])};
   }), 3 * value);
+  // Of two results each has room of its own, where two operands die.
+  EXPECT_EQ(arena([](Values& x) {
+    const Tensor y = cumsum(x[0], {.axis = 0}) + cumsum(x[0], {.axis = 1});
+    return Values{matmul(y, tanh(y))};
+  }), 2 * value);
 }
 
 TEST(Plan, GroupsThatMeetRunTogether) {

@@ -144,7 +144,7 @@ class Plan {
   void order_steps();
   void find_places();
   void find_outputs();
-  ValueId dies_for(std::uint32_t n, std::uint32_t s) const;
+  ValueId dies_for(std::uint32_t n, std::uint32_t s, const std::vector<bool>& inherited) const;
   void lay_out();
   void prepare_pointwise(Step& step);
   void join_chains(std::span<const std::uint32_t> nodes, Pointwise& group) const;

@@ -123,34 +123,29 @@ std::size_t most_alive(const std::vector<Stay>& stays, std::size_t steps) {
 
 }  // namespace
 
-// What node n of step s, a pointwise one, makes may lie where a value of the same kind does that nobody needs afterwards, if that is read as it
-// lies, by calls of the group alone, and by none behind n. Such a value, one that comes from elsewhere if there is one, or n's own.
-ValueId Plan::dies_for(std::uint32_t n, std::uint32_t s) const {
-  const Step& step = steps_[s - 1];
-  const std::span<const std::uint32_t> group = group_of(step);
+// What node n of step s, a pointwise one, makes may lie where a value of the same kind does that nobody needs afterwards, if that has not been
+// `inherited` yet and is read by calls of the group alone, none of them behind n. (Of a view that fits the group lanes are what they are of the value.)
+// Such a value, one that comes from elsewhere if there is one, else the product that the group goes on with, or n's own.
+ValueId Plan::dies_for(std::uint32_t n, std::uint32_t s, const std::vector<bool>& inherited) const {
   const ValueId made = graph_.nodes[n].first;
-  const bool folded = is_closed(step) && graph_.nodes[step.nodes.back()].inputs[0] == made;
-  if (folded || values_[made].spec.shape.num_elements() <= kDirectLanes) return made;
+  if (values_[made].spec.shape.num_elements() <= kDirectLanes) return made;  // the caches hold all of them
+  const Step& step = steps_[s - 1];
+  std::span<const std::uint32_t> readers = group_of(step);
+  readers = readers.first(static_cast<std::size_t>(std::find(readers.begin(), readers.end(), n) - readers.begin()) + 1);
   const auto read_otherwise = [&](ValueId id) {
-    bool behind = false;
-    for (const std::uint32_t m : step.nodes) {
-      const bool in_group = std::find(group.begin(), group.end(), m) != group.end();
-      for (ValueId read : graph_.nodes[m].inputs)
-        if (values_[read].root == id && (behind || !in_group || read != id)) return true;
-      behind = behind || m == n;
-    }
-    return false;
+    return std::any_of(step.nodes.begin(), step.nodes.end(), [&](std::uint32_t m) {
+      const auto& inputs = graph_.nodes[m].inputs;
+      return std::find(readers.begin(), readers.end(), m) == readers.end() && std::any_of(inputs.begin(), inputs.end(), [&](ValueId read) { return values_[read].root == id; });
+    });
   };
   ValueId found = made;
-  for (const std::uint32_t m : group) {
+  for (const std::uint32_t m : readers)
     for (ValueId id : graph_.nodes[m].inputs) {
       const Value& value = values_[id];
-      if (value.root != id || value.place != Place::kArena || value.last != s || value.spec != values_[made].spec || read_otherwise(id)) continue;
+      if (inherited[id] || value.place != Place::kArena || value.last != s || value.spec != values_[made].spec || read_otherwise(id)) continue;
       if (value.made < s) return id;
-      if (graph_.values[id].from == step.nodes[0] && ways_[step.nodes[0]] != Way::kPointwise) found = id;
+      found = id;
     }
-    if (m == n) break;
-  }
   return found;
 }
 
@@ -170,8 +165,8 @@ void Plan::lay_out() {
         const auto end = value.last - (planted(Bug::kReusesTooEarly) && value.spec.dtype == f32);
         const std::uint32_t to = std::max(turns[end].last, turns[s].last);
         // Steps beside this one may still read what dies here.
-        const ValueId before = ways_[n] == Way::kPointwise && turns[s].first == turns[s].last ? dies_for(n, s) : id;
-        if (before != id && !inherited[before]) {
+        const ValueId before = ways_[n] == Way::kPointwise && turns[s].first == turns[s].last ? dies_for(n, s, inherited) : id;
+        if (before != id) {
           inherited[before] = true;
           stays[stay_of[id] = stay_of[before]].to = to;
           continue;
