@@ -190,12 +190,12 @@ constexpr Size kGroupDepth = 1024;
 template <class T, class S>
 void grouped_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
   constexpr Stored stored = stored_as<T, S>();
-  constexpr Size kTasks = 16, kManyRows = 1024;
+  constexpr Size kTasks = 16, kFewGroups = 8, kManyRows[] = {1024, 256};  // by measurement; the second where there are few groups
   const Size together = 4 * tiles.rows;  // rows that are packed together
   const Shares depths{k, 1, parts_of(k, kGroupDepth)};
   const Size deepest = depths.size(depths.count - 1);
   const Shares cols{n, tiles.cols, round_up(parts_of(n, tiles.group / deepest), 2)};
-  const Shares rows{m, together, std::clamp<Size>(std::min(kTasks / cols.count, m / kManyRows), 1, kTasks)};
+  const Shares rows{m, together, std::clamp<Size>(std::min(kTasks / cols.count, m / kManyRows[cols.count < kFewGroups]), 1, kTasks)};
   const ScratchOf<T> left(m * deepest);
   for (Size d = 0; d < depths.count; ++d) {
     const Size p = depths.start(d), depth = depths.size(d);
