@@ -307,7 +307,7 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
       tiles.matrix_by_column(lines.size(task), k, b.data + j * b.col, b.col, x, y + j * y_step, y_step);
     });
   }
-  rows_product(tiles, 1, n, k, x, 0, x_step, b, y, n);
+  rows_product(tiles, 1, n, k, x, 1, x_step, b, y, n);
 }
 
 template <class T>

@@ -137,8 +137,8 @@ TEST(Gemm, IntegersEqualTheReferenceForOddSizesAndLayouts) {
 
 TEST(Gemm, LargerProductsLieWithinTheBound) {
   const Size cases[][3] = {{65, 130, 259}, {131, 67, 130}, {61, 200, 90}, {200, 18, 300}, {14, 200, 513}, {1, 2100, 260}, {2100, 1, 260},
-                           {50, 330, 300}, {11, 1100, 260}, {9, 1100, 260},  // b is copied on the way; b is streamed by strips, one or more
-                           {5, 1090, 270}, {23, 1048, 515}, {8, 4099, 64},  // in parts along k, or along n
+                           {50, 330, 300}, {11, 1100, 260}, {9, 1100, 260},  // b is copied on the way; b is streamed by strips, one or more,
+                           {5, 1090, 270}, {23, 1048, 515}, {8, 4099, 64}, {3, 5, 54000},  // in parts along k, or along n, or narrower than a vector
                            {4, 1030, 270}, {2, 1090, 261}, {760, 50, 300},  // so few rows that those of b are read whole; many pieces of rows
                            {13, 1050, 320}, {60, 1060, 400},  // beside many panels rows of a are read as they lie; of a larger product they are packed
                            {37, 90, 1024},  // rows of a compete for places of the cache
@@ -209,7 +209,7 @@ void check_threads(Size m, Size n, Size k, Layout la, Layout lb) {
 TEST(Gemm, HasTheSameBitsForAnyNumberOfThreads) {
   const Size cases[][3] = {{150, 170, 190}, {257, 263, 515}, {8, 1030, 700},  {900, 16, 400}, {64, 64, 64}, {50, 330, 300},
                            {1, 3001, 1000}, {3001, 1, 1000}, {1, 7, 300000}, {29, 700, 260}, {70, 61, 1024},
-                           {3, 1090, 970}, {760, 50, 300}, {7, 4100, 70}, {21, 1100, 2100}};
+                           {3, 1090, 970}, {760, 50, 300}, {7, 4100, 70}, {21, 1100, 2100}, {4, 3, 90000}};
   for (const auto& [m, n, k] : cases)
     for (const Layout la : {kByRows, kByColumns})
       for (const Layout lb : {kByRows, kByColumns}) {

@@ -39,8 +39,9 @@ struct GemmTiles {
   /// `count` lines of k elements, `line` and `along` their strides: to strips of rows, or to panels of columns padded with zeros.
   void (*pack_left)(Stored stored, const void* from, std::int64_t line, std::int64_t along, std::int64_t count, std::int64_t k, T* to);
   void (*pack_right)(Stored stored, const void* from, std::int64_t line, std::int64_t along, std::int64_t count, std::int64_t k, T* to);
-  /// y[i * y_row + j] = sum over p of x[i * x_row + p * x_step] * b[p * b_row + j], a chain of additions over p; of more than `together` rows, over
-  /// blocks of p. REQUIRES: 1 <= m <= few, and x_row or x_step is 1 where m > together. Rows of b are read whole, so those of y should fit the
+  /// y[i * y_row + j] = sum over p of x[i * x_row + p * x_step] * b[p * b_row + j], a chain of additions over p; of more than `together` rows,
+  /// or of fewer columns than a vector has where x_row or x_step is 1, over blocks of p. REQUIRES: 1 <= m <= few, and one of those is 1 where
+  /// m > together. Rows of b are read whole, so those of y should fit the
   /// first-level cache where m <= together.
   void (*rows_by_matrix)(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_row, std::int64_t x_step, const T* b,
                          std::int64_t b_row, T* y, std::int64_t y_row);

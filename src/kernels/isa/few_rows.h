@@ -64,7 +64,8 @@ void strips_by_matrix(Size m, Size n, Size k, const T* x, Size x_row, Size x_ste
 
 template <class T>
 void rows_by_matrix(Size m, Size n, Size k, const T* x, Size x_row, Size x_step, const T* b, Size b_row, T* y, Size y_row) {
-  if (m > kTogether) return strips_by_matrix(m, n, k, x, x_row, x_step, b, b_row, y, y_row);
+  const bool narrow = n < kLanes<T> && (x_row == 1 || x_step == 1);  // to load and store sums for every few rows of b would take longer than to add to them
+  if (m > kTogether || narrow) return strips_by_matrix(m, n, k, x, x_row, x_step, b, b_row, y, y_row);
   with_count<kTogether>(static_cast<int>(m), [&](auto rows) __attribute__((always_inline)) {
     constexpr int R = decltype(rows)::value;
     Size p = 0;
