@@ -10,6 +10,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/hard_numbers.h"
@@ -264,6 +265,45 @@ TEST(ConvKernels, GiveTheSameBitsForAnyNumberOfThreads) {
       }
     }
   set_num_threads(before);
+}
+
+// A part of a result is told of once, when it is complete, and left alone from then on: whoever was told may write there.
+TEST(ConvKernels, TellOfEveryElementOnceAndLeaveItAlone) {
+  std::mt19937 random(6);
+  const ConvAxis one = {};
+  std::vector<ConvShape> shapes = {
+      {3, 32, 200, 1, {one, same(9, 3), same(10, 3)}},            // channels in several tasks
+      {2, 20, 70, 1, {one, same(16, 3), same(200, 3)}},           // the last panel is narrow; parts of a line
+      {2, 200, 64, 1, {one, same(6, 3), same(7, 3)}},             // long sums: parts of a tap at a time
+      {2, 17, 4, 1, {one, same(40, 5), same(33, 5)}},             // spread
+      {2, 12, 36, 12, {one, axis(15, 5, 2, 1, 2, 2), axis(30, 3, 2, 2, 1, 3)}},
+      {2, 40, 40, 40, {one, same(20, 3), same(33, 3)}},
+      {2, 64, 128, 2, {one, same(7, 3), same(7, 3)}},
+      {1, 2, 3, 1, {one, one, axis(10, 2, 1, 1000, 500, 500)}},   // left to the reference
+  };
+  for (int trial = 0; trial < 60; ++trial) shapes.push_back(random_shape(random, trial));
+  for (const ConvShape& s : shapes)
+    for (const bool finite : {true, false})
+      for (const Isa set : isas()) {
+        auto [x, w] = random_inputs<float>(kForward, s, random);
+        if (!finite) w[random() % w.size()] = std::numeric_limits<float>::infinity();
+        std::vector<float> y(static_cast<std::size_t>(y_size(s)), 3.f), seen(y);
+        std::vector<int> told(y.size());
+        const auto note = [&](const DoneBlock& block) {
+          for (std::int64_t i = 0; i < block.rows; ++i)
+            for (std::int64_t j = 0; j < block.cols; ++j) {
+              const auto e = static_cast<std::size_t>(static_cast<const float*>(block.data) + i * block.apart + j - y.data());
+              ++told[e], seen[e] = std::exchange(y[e], -77.f);
+            }
+        };
+        const BlockDone done(note);
+        conv_forward(s, x.data(), w.data(), y.data(), set, &done);
+        SCOPED_TRACE(text_of(s) + ", " + std::string(name_of(set)) + (finite ? "" : ", a filter that is infinite"));
+        EXPECT_TRUE(told == std::vector<int>(y.size(), 1));
+        EXPECT_TRUE(y == std::vector<float>(y.size(), -77.f));
+        const std::vector<float> alone = fast(kForward, s, x, w, set);
+        for (std::size_t i = 0; i < y.size(); ++i) ASSERT_TRUE(seen[i] == alone[i] || (std::isnan(seen[i]) && std::isnan(alone[i]))) << i;
+      }
 }
 
 // What is infinite or NaN reaches exactly what the reference says it reaches, whichever tensor it is in and also beside the border.
