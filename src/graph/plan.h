@@ -2,7 +2,7 @@
 //
 // Pointwise calls of one shape whose results feed each other are one step over tiles. It can begin with a product or a convolution, whose
 // result it goes on with block by block, or end with a reduction, which gets the elements as they are made. Values that do not leave the graph share one arena:
-// a place is used again as soon as nobody needs what lies there. Results, and what is written to Variables, are new memory of their own.
+// a place is used again as soon as nobody needs what lies there, by the group that needs it last, too. Results, and what is written to Variables, are new memory.
 //
 // Values whose shape is known only when they are there (of `unique`, of a loop that ends when it likes) are made by each call as it goes;
 // what reads or makes them runs as an eager call between the planned steps, and a rule (graph.h) that reads them is applied there.

@@ -10,16 +10,12 @@
 //               another tap or tile, and may be a row of zeros. A plain product has one tap.
 //       Strip   base[p * step + i]: a packed strip (step = R), or a transposed matrix as it lies (step = its row stride). Asks for rows
 //               ahead. One tap.
-//       Gather  pointers[p][offset + i]: a row of its own for every p. One tap.
 //   b   Strip   base[p * step + j]: a packed panel (step = the panel's width), or a matrix as it lies. The taps follow each other: tap t
 //               starts at p = t * k.
-//       Gather  pointers[p][offset + j].
 //       Copied  as Strip, and what is read is stored as a packed panel, for the tiles that follow. One tap.
-// Gather on both sides is the transposed product of a convolution's gradient by its weights: p runs over pixels, i over input channels,
-// j over output channels. Pixels that meet the border are left out of the lists, so nothing is multiplied by a zero that is not there.
 //
-// Reads: exactly R values of a and, if `Whole`, V vectors of b for each p (a panel is padded, with anything); otherwise `cols` values of
-// b. Writes exactly R x cols values.
+// Reads: for each p exactly R values of a, but for those that are left out (`LeftOut`), and, if `Whole`, V vectors of b (a panel is padded, with
+// anything); otherwise `cols` values of b. Writes exactly R x cols values.
 #pragma once
 
 #include <cstdint>
@@ -53,17 +49,6 @@ struct Strip {
   WEFT_INLINE const T* row(std::int64_t p) const { return base + p * step; }
   static constexpr int kAhead = 64;
   WEFT_INLINE void ask_ahead(std::int64_t p) const { __builtin_prefetch(base + (p + kAhead) * step); }
-};
-
-template <class T>
-struct Gather {
-  const T* const* pointers;
-  std::int64_t offset;
-  WEFT_INLINE void start(std::int64_t tap, std::int64_t k) {
-    if (tap > 0) pointers += k;
-  }
-  WEFT_INLINE T value(std::int64_t p, int i) const { return pointers[p][offset + i]; }
-  WEFT_INLINE const T* row(std::int64_t p) const { return pointers[p] + offset; }
 };
 
 template <class T>
