@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <stdexcept>
 
 #include "tests/failing_memory.h"
 #include <weft/weft.h>
@@ -107,6 +108,26 @@ TEST(OptimizerMemory, OfAStepOnRows) {
 
 TEST(OptimizerMemory, OfTheFirstStep) {
   EXPECT_EQ(try_every_allocation([] { return std::make_unique<Training>(std::make_unique<Adam>()); }, true), "");
+}
+
+// Traced or not, they are made once.
+TEST(OptimizerMemory, AFirstStepThatThrowsLeavesSlotsWithFirstValues) {
+  Variable w{1.f, {.name = "w"}}, other{1.f, {.name = "w"}};
+  Adam adam, fresh;
+  bool fails = true;
+  Function step = [&](Tensor g) {
+    adam.apply(g, w);
+    if (fails) throw std::runtime_error("later");
+  };
+  EXPECT_THROW(step(2.f), std::runtime_error);
+  EXPECT_EQ(adam.steps(), 0);
+  EXPECT_EQ(adam.slots.at("w").at("momentum").value().item<float>(), 0);
+  fails = false;
+  step(2.f), step(3.f);
+  fresh.apply(Tensor(2.f), other), fresh.apply(Tensor(3.f), other);
+  EXPECT_EQ(w.value().item<float>(), other.value().item<float>());
+  EXPECT_EQ(adam.slots.at("w").at("velocity").value().item<float>(), fresh.slots.at("w").at("velocity").value().item<float>());
+  EXPECT_EQ(adam.slots.size(), 1u);
 }
 
 }  // namespace
