@@ -125,7 +125,7 @@ TEST(ErrorText, OfShapes) {
   EXPECT_TEXT(ShapeError, concat({x, row}, 0), "concat: xs[1] f32[2] cannot follow xs[0] f32[2,3] along axis 0; all other sizes must match.");
   EXPECT_TEXT(ShapeError, Shape({2, -5}), "shape: size -5 of axis 1 is negative; sizes are >= 0, or -1 for one that is not known.");
   EXPECT_TEXT(ShapeError, Shape(Ints(33, 1)), "shape: rank 33 is more than 32; use fewer axes.");
-  EXPECT_TEXT(ShapeError, Shape({2, kUnknown}).num_elements(), "shape: the number of elements of [2,?] is not known.");
+  EXPECT_TEXT(ShapeError, Shape({2, kUnknown}).num_elements(), "shape: the number of elements of [2,?] is not known; ask shape_of for the sizes that each call has.");
   EXPECT_TEXT(ShapeError, Shape({kHuge, 4}).num_elements(), "shape: the number of elements of [4611686018427387904,4] does not fit 63 bits.");
   EXPECT_TEXT(ShapeError, zeros({kHuge, 4}), "zeros: the size 4611686018427387904 * 4 does not fit 63 bits; use smaller shapes.");
   EXPECT_TEXT(ShapeError, zeros({kHuge}), "zeros: f32[4611686018427387904] needs more bytes than 63 bits can count.");

@@ -70,7 +70,7 @@ std::int64_t Shape::num_elements() const {
   std::int64_t count = 1;
   bool empty = false, overflow = false;
   for (std::int64_t size : sizes_) {
-    if (size == kUnknown) throw ShapeError("shape", "the number of elements of " + str() + " is not known.", {});
+    if (size == kUnknown) throw ShapeError("shape", "the number of elements of " + str() + " is not known; ask shape_of for the sizes that each call has.", {});
     if (size == 0) empty = true;
     const auto product = checked_mul(count, size == 0 ? 1 : size);
     overflow = overflow || !product;

@@ -312,7 +312,8 @@ Tensor::operator bool() const {
 Tensor::Iterator Tensor::begin() const {
   if (rank() == 0) throw ShapeError("begin", "the tensor is a scalar; iteration goes over axis 0.", {});
   if (shape().dim(0) == kUnknown)
-    throw ShapeError("begin", "the tensor is " + spec().str() + "; the size of axis 0 must be known to iterate over it.", {});
+    throw ShapeError("begin", "the tensor is " + spec().str() + "; the size of axis 0 must be known to iterate over it; use map or fold.",
+                     node_->made_at());
   return {*this, 0};
 }
 Tensor::Iterator Tensor::end() const { return {*this, rank() == 0 ? 0 : shape().dim(0)}; }
