@@ -86,9 +86,9 @@ TEST(Walk, ShowsHostLeaves) {
     Spec spec = {f32, {4}};
   } host;
   EXPECT_EQ(log_of(host),
-            ".flag(true).letter(97).small(-3).middle(-300).count(7).wide(-5).byte(200).huge(18446744073709551615)"
+            ".flag(true).letter('a').small(-3).middle(-300).count(7).wide(-5).byte(200).huge(18446744073709551615)"
             ".rate(0.1).precise(0.1).more(0.5)"
-            ".half(1.5).brain(2.5).mode(3).name(\"adam\").shape([2,3]).dtype(1).spec(.dtype(0).shape([4]))");
+            ".half(1.5).brain(2.5).mode(3).name(\"adam\").shape([2,3]).dtype(f64).spec(.dtype(f32).shape([4]))");
 }
 
 TEST(Walk, GivesHostValuesByTypeAndBytes) {
