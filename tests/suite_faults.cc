@@ -60,7 +60,7 @@ std::vector<std::string> calls_of(const Op& op, bool known) {
 TEST(Faults, ReadingSizesShows) {
   const Op right = *find_row("exp");
   EXPECT_EQ(calls_of(right, true), calls_of(right, false));
-  const Op silent = faulty("exp", [](const Backward& b) -> Grads { return {b.dy() * b.y() * static_cast<double>(b.x().shape()[0])}; });
+  const Op silent = faulty("exp", [](const Backward& b) -> Grads { return {b.dy() * b.y() * static_cast<double>(b.x().shape().dim(0))}; });
   EXPECT_NE(calls_of(silent, true), calls_of(silent, false));
   const Op loud = faulty("exp", [](const Backward& b) -> Grads { return {b.dy() * b.y() * static_cast<double>(b.x().size())}; });
   EXPECT_THROW(calls_of(loud, false), ShapeError);
