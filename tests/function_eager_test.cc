@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <thread>
 
 #include "tests/function_types.h"
@@ -225,6 +226,32 @@ TEST(FunctionEager, AGuardMindsWhatIsWritten) {
 
 TEST(FunctionEager, AGuardMindsOnlyWhatLastsAndChangesInPlace) {
   for (const bool eager : {false, true}) {
+TEST(FunctionEager, AGuardKnowsWhatAnArgumentHeldBeforeItGrew) {
+  struct Layers {
+    std::unique_ptr<int> tag{};  // so that there is no copy
+    std::vector<Variable> v{Variable{1.f}};
+  };
+  const std::string sentence = "check_numerics: the value that assign gives l.v.0 f32[] has 1 NaN";
+  Layers grows, twice;
+  Function f{[](Layers& l, Tensor x) {
+               l.v.push_back(Variable{1.f});
+               l.v[0].assign(x);
+             },
+             {.args = {"l", "x"}, .check_numerics = true, .run_eagerly = true}};
+  EXPECT_TRUE(message<NumericError>([&] { f(grows, std::nanf("")); }).starts_with(sentence));
+  int runs = 0;
+  Function again{[&](Layers& l) {
+                   l.v.push_back(Variable{1.f});
+                   Variable first = l.v[0];
+                   const Tensor now = first;
+                   if (++runs == 1) std::thread([&] { first.assign_add(1.f); }).join();
+                   first.assign(now * (runs == 1 ? 1.f : std::nanf("")));
+                 },
+                 {.args = {"l"}, .check_numerics = true, .run_eagerly = true}};
+  EXPECT_TRUE(message<NumericError>([&] { again(twice); }).starts_with(sentence));
+  EXPECT_EQ(runs, 2) << "the first try grew it, too";
+}
+
     Variable v{ones({100000})};
     Function f{[&](Tensor x) {
                  Variable mine{0.f, {.local = true}};

@@ -75,7 +75,7 @@ bool GivenArguments::only_has_more(const std::vector<LeafNote>& now) const {
   std::size_t old = 0;
   for (const LeafNote& note : now) {
     const LeafNote* const before = old < notes_.size() && notes_[old].path == note.path && notes_[old].argument == note.argument ? &notes_[old] : nullptr;
-    const bool made = note.variable != nullptr && note.variable->slot()->id >= first_made_;
+    const bool made = note.slot != nullptr && note.slot->id >= first_made_;
     if (before != nullptr && (before->text == note.text || (container(*before) && (made || container(note))))) ++old;
     else if (!made && !container(note)) return false;
   }

@@ -38,7 +38,7 @@ class GivenArguments {
 
   std::span<const Argument> copies() const { return copies_; }
   const std::vector<Tensor>& tensors() const { return tensors_; }  // handed over, those that are defined
-  /// What the arguments were before; its Variables are valid as long as they are.
+  /// What the arguments were before.
   const std::vector<LeafNote>& notes() const { return notes_; }
 
  private:

@@ -24,7 +24,7 @@ std::string captured_title(const FunctionTrace& trace, const SlotRef& slot) {
 std::size_t likeness(const FunctionTrace& trace, const std::vector<LeafNote>& call) {
   std::size_t same = 0;
   for (std::size_t i = 0; i < std::min(trace.notes.size(), call.size()); ++i)
-    same += trace.notes[i].takes(call[i]) && (call[i].variable == nullptr || captured_title(trace, call[i].variable->slot()) == trace.notes[i].captured);
+    same += trace.notes[i].takes(call[i]) && (call[i].slot == nullptr || captured_title(trace, call[i].slot) == trace.notes[i].captured);
   return same;
 }
 
@@ -63,8 +63,8 @@ std::vector<LeafChange> FunctionCore::changes_of(const FunctionTrace& trace, con
     const auto other = std::mismatch(before.text.begin(), before.text.end(), now.text.begin(), now.text.end()).first;
     changes[0].to += format(", another from byte {} on", other - before.text.begin() - 1);  // behind the quote
   }
-  if (!before.is_variable() || now.variable == nullptr) return changes;
-  compare(which_variable(trace.notes, before, before.captured), which_variable(call, now, captured_title(trace, now.variable->slot())));
+  if (!before.is_variable() || now.slot == nullptr) return changes;
+  compare(which_variable(trace.notes, before, before.captured), which_variable(call, now, captured_title(trace, now.slot)));
   const auto kind = [](bool trainable) { return trainable ? "a trainable Variable" : "a Variable that is not trainable"; };
   compare(kind(before.trainable), kind(now.trainable));
   return changes;

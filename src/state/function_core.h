@@ -37,7 +37,7 @@ struct LeafNote {
   bool tensor = false;
   bool number = false;                 // a host value that a Tensor could hold; bool is one
   std::optional<Spec> spec{};          // of a Tensor that is defined; in a trace, sizes may be unknown
-  const Variable* variable = nullptr;  // valid as long as the arguments
+  SlotRef slot{};                      // of a Variable; not in a trace, which keeps none of them
   bool trainable = false;                 // of a Variable, as what follows
   std::optional<std::size_t> same_as{};   // the note that has met it first
   std::string captured{};                 // in a trace: what it is called, if the body captures it, too

@@ -58,7 +58,7 @@ void EagerBody::run(FunctionRef<void()> body) {
     body();
     guard.look_at_writes([&](const SlotRef& slot) {
       for (const LeafNote& note : given_.notes())
-        if (note.variable != nullptr && note.variable->slot() == slot) return call_.core.path_of(note);
+        if (note.slot == slot) return call_.core.path_of(note);
       return slot->title();
     });
   }, {}, call_.at);

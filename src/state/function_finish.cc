@@ -200,8 +200,8 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
   for (LeafNote& note : made->notes) {
     if (note.spec) note.spec->shape = made->kind.shapes[tensors++], note.text = note.spec->str();  // of all calls that it takes
     made->report.arguments.push_back(path_of(note) + " " + note.shown());
-    if (note.variable != nullptr && captured.contains(note.variable->slot())) note.captured = note.variable->slot()->title();
-    note.variable = nullptr;  // the arguments end with the call
+    if (note.slot != nullptr && captured.contains(note.slot)) note.captured = note.slot->title();
+    note.slot = nullptr;  // it is the caller's
   }
   needs_sizes_ = needs_sizes;
   if (relaxed && needs_sizes) cause += "; reduce_retracing is of no use here, for the body needs sizes as numbers";

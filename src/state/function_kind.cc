@@ -104,7 +104,7 @@ class NoteWalker final : public PathWalker {
     const auto [first, is_new] = first_.emplace(variable.slot().get(), notes_.size());
     note("Variable " + variable.spec().str(), false);
     LeafNote& made = notes_.back();
-    made.variable = &variable;
+    made.slot = variable.slot();
     made.trainable = variable.trainable();
     if (!is_new) made.same_as = first->second;
   }

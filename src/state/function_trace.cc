@@ -53,7 +53,7 @@ void Tracing::returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk) {
   pattern_ = std::move(pattern);
   const Argument tree{pattern_.get(), walk, false}, copy{twin, walk, false};
   for (const LeafNote& note : notes_of({&tree, 1}))
-    if ((note.tensor && note.text != "undefined") || note.variable != nullptr)
+    if ((note.tensor && note.text != "undefined") || note.slot != nullptr)
       result_texts_.push_back(note.path + (note.path.empty() ? "" : " ") + note.text);
   const Places result = places_in({&tree, 1}), again = places_in({&copy, 1});
   for (std::size_t i = 0; i < result.tensors.size(); ++i) {

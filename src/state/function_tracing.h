@@ -69,7 +69,7 @@ class Tracing final : public SlotSymbols {
   /// What the arguments are since; valid as long as this.
   void call_by(const std::vector<LeafNote>& notes) {
     for (const LeafNote& note : notes)
-      if (note.variable != nullptr) titles_.try_emplace(note.variable->slot().get(), &note);
+      if (note.slot != nullptr) titles_.try_emplace(note.slot.get(), &note);
   }
   std::shared_ptr<FunctionTrace> finish();
   const std::vector<MadeSlot>& made_slots() const { return made_; }
