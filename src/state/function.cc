@@ -330,8 +330,9 @@ void FunctionCall::run() {
 }
 
 std::vector<Tensor> SingleTrace::call_flat(std::vector<Tensor> tensors, Location at) const {
-  core_->require_flat(known(at), tensors, at);
-  if (needs_body(*trace_, {}))
+  const FunctionTrace& trace = known(at);  // first: an empty handle has no core either
+  core_->require_flat(trace, tensors, at);
+  if (needs_body(trace, {}))
     throw TraceError(core_->name(), "a tape is to see gradients that the body gives, which needs the body; call it with the arguments.", at);
   const Tensors outputs = with_memory(*core_, at, [&] {
     CallInputs inputs = room_for(*trace_, tensors.size());

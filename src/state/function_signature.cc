@@ -178,6 +178,9 @@ std::vector<Variable> SingleTrace::variables() const {
 }
 
 FunctionReport::Trace SingleTrace::explain() const { return report_of(known()); }
-std::string SingleTrace::str() const { return core_->signature_of(known()); }
+std::string SingleTrace::str() const {
+  const FunctionTrace& trace = known();  // first: an empty handle has no core either
+  return core_->signature_of(trace);
+}
 
 }  // namespace weft::inline v0::detail
