@@ -191,6 +191,13 @@ TEST(FunctionCauses, LongTextEndsEarly) {
   text[70000] = 'y';
   EXPECT_TEXT(TraceError, f.trace(Spec{f32, {}}, std::string(100000, 'x'))(1.f, text),
               "f: argument 1 `text` is " + shown + ", another from byte 70000 on and the trace takes " + shown + "; call the Function itself for another kind.");
+  std::vector<std::int64_t> sizes(32, 100);
+  Function h{[](Tensor x, Shape) { return x; }, {.name = "h", .args = {"x", "shape"}}};
+  const ConcreteFunction only = h.trace(Spec{f32, {}}, Shape(sizes));
+  sizes[20] = 200;
+  const std::string start = "[100,100,100,100,100,100,100,100,100,100,100,100,100,100,100,100...";
+  EXPECT_TEXT(TraceError, only(1.f, Shape(sizes)),
+              "h: argument 1 `shape` is " + start + ", another from byte 81 on and the trace takes " + start + "; call the Function itself for another kind.");
   std::string umlauts;
   for (int i = 0; i < 40; ++i) umlauts += "\xc3\xa4";
   Function g{[](Tensor x, std::string) { return x; }, {.args = {"x", "text"}}};

@@ -61,7 +61,7 @@ std::vector<LeafChange> FunctionCore::changes_of(const FunctionTrace& trace, con
   if (specs ? !before.takes(now) : before.text != now.text) changes.push_back({before.shown(), now.shown()});
   if (!changes.empty() && changes[0].from == changes[0].to) {
     const auto other = std::mismatch(before.text.begin(), before.text.end(), now.text.begin(), now.text.end()).first;
-    changes[0].to += format(", another from byte {} on", other - before.text.begin() - 1);  // behind the quote
+    changes[0].to += format(", another from byte {} on", other - before.text.begin() - before.text.starts_with('"'));  // of what is quoted
   }
   if (!before.is_variable() || now.slot == nullptr) return changes;
   compare(which_variable(trace.notes, before, before.captured), which_variable(call, now, captured_title(trace, now.slot)));
