@@ -79,7 +79,7 @@ TEST(Function, TensorsBehindPointersAreRefusedByName) {
   const auto p = std::make_shared<Pair>(Pair{1.f, 2.f});
   Function f{[](std::shared_ptr<Pair> a) { return a->a + a->b; }, {.name = "f", .args = {"a"}}};
   EXPECT_EQ(message<TraceError>([&] { f(p); }),
-            "f: `a.a` is a Tensor behind a pointer, or in an object that cannot be copied, so nothing can stand for it while the body is traced; "
+            "f: `a.a` is a Tensor behind a pointer, or in an object that cannot be copied, so the body would work on it and not on a copy; "
             "pass it as an argument of its own, or hold it in a Variable.");
   EXPECT_EQ(p->a.item<float>(), 1);
   Function g{[](Tensor x) { return std::make_shared<Pair>(Pair{x, x + 1}); }, {.name = "g"}};

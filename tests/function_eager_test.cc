@@ -112,7 +112,9 @@ TEST(FunctionEager, ATensorBehindAPointerIsRefusedAsInATrace) {
   for (const bool eager : {false, true}) {
     auto tensor = std::make_shared<Tensor>(1.f);
     Function f{[](std::shared_ptr<Tensor> p) { *p = *p + 1; }, {.name = "f", .args = {"p"}, .run_eagerly = eager}};
-    EXPECT_TRUE(message<TraceError>([&] { f(tensor); }).starts_with("f: `p` is a Tensor behind a pointer"));
+    EXPECT_EQ(message<TraceError>([&] { f(tensor); }),
+              "f: `p` is a Tensor behind a pointer, or in an object that cannot be copied, so the body would work on it and not on a copy; pass it as an "
+              "argument of its own, or hold it in a Variable.");
     EXPECT_EQ(number(*tensor), 1);
   }
 }
@@ -224,8 +226,6 @@ TEST(FunctionEager, AGuardMindsWhatIsWritten) {
   }
 }
 
-TEST(FunctionEager, AGuardMindsOnlyWhatLastsAndChangesInPlace) {
-  for (const bool eager : {false, true}) {
 TEST(FunctionEager, AGuardKnowsWhatAnArgumentHeldBeforeItGrew) {
   struct Layers {
     std::unique_ptr<int> tag{};  // so that there is no copy
@@ -252,6 +252,8 @@ TEST(FunctionEager, AGuardKnowsWhatAnArgumentHeldBeforeItGrew) {
   EXPECT_EQ(runs, 2) << "the first try grew it, too";
 }
 
+TEST(FunctionEager, AGuardMindsOnlyWhatLastsAndChangesInPlace) {
+  for (const bool eager : {false, true}) {
     Variable v{ones({100000})};
     Function f{[&](Tensor x) {
                  Variable mine{0.f, {.local = true}};

@@ -56,7 +56,7 @@ void GivenArguments::begin(std::span<const Argument> copies) {
     std::size_t left = i;
     const auto note = std::find_if(notes_.begin(), notes_.end(), [&](const LeafNote& each) { return each.tensor && left-- == 0; });
     refuse("`" + (note == notes_.end() ? "an argument" : call_.core.path_of(*note)) + "` is a Tensor behind a pointer, or in an object that cannot be "
-           "copied, so nothing can stand for it while the body is traced; pass it as an argument of its own, or hold it in a Variable.");
+           "copied, so the body would work on it and not on a copy; pass it as an argument of its own, or hold it in a Variable.");
   }
 }
 
