@@ -4,6 +4,11 @@
 //
 // It waits until nobody else is changing them, then cannot conflict: the body runs once. What the body leaves in `values` is published at
 // one moment, or nothing if it throws. Inside `atomically` it is part of the block.
+//
+// Outside of a block the body has the Variables to itself as long as it runs, so it must not wait for a thread that waits for them. A Function that it
+// calls for the first time is traced if no other thread traces at that moment, and refused with a StateError otherwise: call it, or `trace`, once
+// before. What such a body does in init_scope is refused in the same way if it would wait for another update that may wait for this one. The same holds
+// for what runs in a step of an optimizer: rules, schedules.
 #pragma once
 
 #include <functional>

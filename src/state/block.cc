@@ -3,6 +3,43 @@
 #include "state/transaction.h"
 
 namespace weft::inline v0 {
+
+// --- what a block asks of its transaction ---
+
+void Transaction::forget() noexcept {
+  give_turns();
+  undo_.clear();
+  conflict_ = {}, depth_ = 0;
+  for (Entry& entry : entries_) entry.forget();
+}
+
+void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
+  forget();
+  CallList<SlotRef> known;
+  CallList<Slot*> reserved;
+  for (Entry& entry : entries_) {
+    known.push_back(entry.slot);
+    if (reserve_turns && (entry.learned_write || reserve_reads)) reserved.push_back(entry.slot.get());
+  }
+  reserve(std::move(reserved));
+  read_ahead(known);
+}
+
+std::size_t Transaction::enter() { return ++depth_, undo_.size(); }
+
+void Transaction::leave(std::size_t mark, bool undo) noexcept {
+  --depth_;
+  if (undo && !(planted(Bug::kKeepsUndone) && symbols != nullptr))
+    while (undo_.size() > mark) {
+      Undo& last = undo_.back();
+      Entry& entry = entries_[last.entry];
+      std::swap(entry.pending, last.pending);
+      entry.by = last.by, entry.at = last.at;
+      undo_.pop_back();
+    }
+  if (depth_ == 0) undo_.clear();
+}
+
 namespace detail {
 
 void run_block(void (*body)(void*), void* context, AtomicOptions options, Location at) {

@@ -302,9 +302,12 @@ void FunctionCall::find_or_trace(Body body, void* context) {
   s.trace = s.core.find(s.leaves);
   if (s.trace) return;
   // One lock for all Functions: traces may need each other's. It comes before turns (transaction.h).
-  if (Transaction* const around = Transaction::current()) around->go_on_without_turns();
   static std::recursive_mutex& tracing = *new std::recursive_mutex;
-  const std::lock_guard guard(tracing);
+  const Slot* const held = Transaction::give_back_turns();
+  const std::unique_lock guard = held == nullptr ? std::unique_lock(tracing) : std::unique_lock(tracing, std::try_to_lock);
+  if (!guard.owns_lock())
+    throw StateError(s.core.name(), "it is to be traced in an update, which holds " + held->title() + ", and another thread, which traces now, may wait for "
+                                        "that; call it, or `trace`, once before.", s.at);
   static thread_local int depth = 0;  // of traces that this thread makes inside each other
   struct Deeper {
     Deeper() { ++depth; }

@@ -8,9 +8,20 @@
 namespace weft::inline v0 {
 namespace {
 
-__attribute__((tls_model("initial-exec"))) thread_local Transaction* current_transaction = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local Transaction* current_transaction = nullptr;  // of the innermost scope
+__attribute__((tls_model("initial-exec"))) thread_local Transaction::Scope* innermost_scope = nullptr;
 
 bool by_id(const Slot* a, const Slot* b) { return a->id < b->id; }
+
+// Takes a turn. An update around keeps its own turns meanwhile, so for one out of their order, or one of them, nobody waits.
+void take_turn(Slot& slot, const char* by, Location at) {
+  if (!slot.turn.taken() && slot.turn.try_take(slot.lock)) return;
+  const Slot* const held = Transaction::give_back_turns();
+  if (held == nullptr || by_id(held, &slot)) return slot.turn.take(slot.lock);
+  if (slot.turn.try_take(slot.lock)) return;
+  throw StateError(by, slot.title() + " is being changed, and the update around, which holds " + held->title() + ", cannot wait for that; write it before or "
+                           "after the update.", at);
+}
 
 // One value of one slot. `fresh` leaves with the old value, which dies when nothing is locked any more.
 void publish_alone(Slot& slot, Tensor& fresh, const WriteRecord& write) {
@@ -20,7 +31,7 @@ void publish_alone(Slot& slot, Tensor& fresh, const WriteRecord& write) {
     return slot.lock.unlock();
   }
   slot.lock.unlock();
-  slot.turn.take(slot.lock);
+  take_turn(slot, write.by, write.at);
   slot.lock.lock();
   slot.install(fresh, write);
   slot.turn.give_locked();
@@ -35,11 +46,11 @@ void read_locked(std::span<Slot* const> order, std::span<const Pointer> slots, s
   for (Slot* slot : order) slot->lock.unlock();
 }
 
-Tensor take_turn_and_read(Slot& slot) {
+Tensor take_turn_and_read(Slot& slot, const char* by, Location at) {
   slot.lock.lock();
   if (slot.turn.taken()) {
     slot.lock.unlock();
-    slot.turn.take(slot.lock);
+    take_turn(slot, by, at);
     slot.lock.lock();
   } else {
     slot.turn.take_free();
@@ -63,8 +74,13 @@ WriteRecord first_write_after(const Slot& slot, std::uint64_t seen) {
 }  // namespace
 
 Transaction* Transaction::current() { return current_transaction; }
-Transaction::Scope::Scope(Transaction* t) : before_(std::exchange(current_transaction, t)) {}
-Transaction::Scope::~Scope() { current_transaction = before_; }
+Transaction::Scope::Scope(Transaction* t) : transaction_(t), around_(std::exchange(innermost_scope, this)) { current_transaction = t; }
+Transaction::Scope::~Scope() {
+  Scope** place = &innermost_scope;
+  while (*place != this) place = &(*place)->around_;
+  *place = around_;
+  current_transaction = innermost_scope == nullptr ? nullptr : innermost_scope->transaction_;
+}
 
 // --- alone ---
 
@@ -120,7 +136,7 @@ void write(const SlotRef& slot, Tensor value, Location at, const char* by) {
 
 void update(const SlotRef& slot, FunctionRef<Tensor(Tensor)> f, Location at, const char* by) {
   if (Transaction* t = current_transaction) return write(slot, f(t->read(slot, at)), at, by);
-  Tensor fresh = take_turn_and_read(*slot);
+  Tensor fresh = take_turn_and_read(*slot, by, at);
   try {
     fresh = with_own_node(f(std::move(fresh)), by, at);
     slot->require_fits(by, fresh.spec(), at);
@@ -291,12 +307,12 @@ void Transaction::read_ahead(std::span<const SlotRef> slots) {
   check_fits_snapshot();
 }
 
-void Transaction::reserve(CallList<Slot*> slots) {
+void Transaction::reserve(CallList<Slot*> slots, const char* by, Location at) {
   std::sort(slots.begin(), slots.end(), by_id);
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   turns_.reserve(slots.size());
   for (Slot* slot : slots) {
-    slot->turn.take(slot->lock);
+    take_turn(*slot, by, at);
     turns_.push_back(slot);
   }
 }
@@ -304,6 +320,17 @@ void Transaction::reserve(CallList<Slot*> slots) {
 void Transaction::give_turns() noexcept {
   for (Slot* slot : turns_) slot->turn.give(slot->lock);
   turns_.clear();
+}
+
+const Slot* Transaction::give_back_turns() noexcept {
+  const Slot* last = nullptr;
+  for (const Scope* scope = innermost_scope; scope != nullptr; scope = scope->around_) {
+    Transaction* const t = scope->transaction_;
+    if (t == nullptr || t->turns_.empty()) continue;
+    if (!t->fixed_writes) t->give_turns();
+    else if (last == nullptr || by_id(last, t->turns_.back())) last = t->turns_.back();
+  }
+  return last;
 }
 
 // REQUIRES: writes are in the order of ids.
@@ -316,7 +343,7 @@ bool Transaction::take_turns(std::span<Entry* const> writes) {
     Slot* const slot = entry->slot.get();
     while (next != held && by_id(*next, slot)) ++next;
     if (next != held && *next == slot) continue;
-    if (slot->id > last) slot->turn.take(slot->lock);
+    if (slot->id > last) take_turn(*slot, entry->by, entry->at);
     else if (!slot->turn.try_take(slot->lock)) return false;
     turns_.push_back(slot);
   }
@@ -361,40 +388,6 @@ bool Transaction::commit(bool validate_reads) {
   unlock_all();
   give_turns();
   return true;
-}
-
-void Transaction::forget() noexcept {
-  give_turns();
-  undo_.clear();
-  conflict_ = {}, depth_ = 0;
-  for (Entry& entry : entries_) entry.forget();
-}
-
-void Transaction::start_over(bool reserve_turns, bool reserve_reads) {
-  forget();
-  CallList<SlotRef> known;
-  CallList<Slot*> reserved;
-  for (Entry& entry : entries_) {
-    known.push_back(entry.slot);
-    if (reserve_turns && (entry.learned_write || reserve_reads)) reserved.push_back(entry.slot.get());
-  }
-  reserve(std::move(reserved));
-  read_ahead(known);
-}
-
-std::size_t Transaction::enter() { return ++depth_, undo_.size(); }
-
-void Transaction::leave(std::size_t mark, bool undo) noexcept {
-  --depth_;
-  if (undo && !(planted(Bug::kKeepsUndone) && symbols != nullptr))
-    while (undo_.size() > mark) {
-      Undo& last = undo_.back();
-      Entry& entry = entries_[last.entry];
-      std::swap(entry.pending, last.pending);
-      entry.by = last.by, entry.at = last.at;
-      undo_.pop_back();
-    }
-  if (depth_ == 0) undo_.clear();
 }
 
 }  // namespace weft::inline v0

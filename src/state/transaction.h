@@ -6,9 +6,10 @@
 //
 // Why it holds (commit_model_test.cc tries every interleaving of small cases):
 //   - Turns and locks are taken in the order of slot ids; a turn out of order is only tried for. So there is no deadlock.
-//   - The lock around traces (function.cc) comes before turns: a body may wait for turns while it is traced, in init_scope. A block with turns in hand
-//     that comes upon a first call gives them back and goes on as in its first tries. A WriteTransaction cannot, for it does not run again: what runs in
-//     one (update_together, a rule of an optimizer) must not come upon a first call whose body writes in init_scope what it holds.
+//   - The lock around traces (function.cc) comes before turns: a body may wait for turns while it is traced, in init_scope. So whoever is about to wait,
+//     for that lock or for a turn, has the blocks around it give back theirs, which go on as in their first tries. A WriteTransaction keeps its turns,
+//     for it does not run again: what runs in one (update_together, a rule of an optimizer) only tries for the lock, and for a turn that is not behind
+//     those in the order of ids, and if it is not to be had, throws StateError.
 //   - All locks of a publication are held together, and all of a common read, so none sees half of the other.
 //   - A later read of a transaction is checked against the earlier ones: if those have their versions still, all of them held at that
 //     moment.
@@ -116,7 +117,9 @@ class Transaction {
     Scope& operator=(const Scope&) = delete;
 
    private:
-    Transaction* before_;
+    friend class Transaction;
+    Transaction* transaction_;
+    mutable Scope* around_;  // scopes tend to be const, and one may end before those inside it
   };
 
   Tensor read(const SlotRef& slot, Location at);
@@ -125,7 +128,7 @@ class Transaction {
   void read_ahead(std::span<const SlotRef> slots);
   bool has_written(const SlotRef& slot) { return entry_of(slot).pending.defined(); }
   /// Takes the turns of these slots. REQUIRES: it has none yet and has read nothing.
-  void reserve(CallList<Slot*> slots);
+  void reserve(CallList<Slot*> slots, const char* by = "atomically", Location at = {});
 
   /// Publishes all writes. Returns false, having published nothing, if there was a conflict (or a turn was not to be had in order).
   bool commit(bool validate_reads);
@@ -133,10 +136,9 @@ class Transaction {
   void forget() noexcept;
   /// The same; then takes turns and reads, as asked for.
   void start_over(bool reserve_turns, bool reserve_reads);
-  /// Gives back the turns that a block holds in a later try. It may be in conflict from here on, as in its first ones.
-  void go_on_without_turns() noexcept {
-    if (!fixed_writes) give_turns();
-  }
+  /// Gives back the turns that blocks of this thread hold in later tries, also those around traces. They may be in conflict from here on, as in their
+  /// first ones. Of the slots that updates hold all the same, the last by id is returned; null: there are none.
+  static const Slot* give_back_turns() noexcept;
   bool in_conflict() const { return conflict_.slot != nullptr; }
   [[noreturn]] void throw_conflict(Location at) const;
 

@@ -34,7 +34,7 @@ WriteTransaction::WriteTransaction(std::span<const SlotRef> writes, std::span<co
     }
     own_.fixed_writes = true;
     own_.step = step;
-    own_.reserve(std::move(turns));
+    own_.reserve(std::move(turns), by, at);
     scope_.emplace(t);
   }
   t->read_ahead(both);
