@@ -83,7 +83,7 @@ class GraphState final : public SlotSymbols, public std::enable_shared_from_this
   friend struct GraphScope::Open;
   class GraphTracer final : public Tracer {
    public:
-    GraphTracer(v0::Graph& graph, GraphState& state) : Tracer(graph), state_(state) {}
+    GraphTracer(v0::Graph& graph, GraphState& state) : Tracer(graph, TracedProgram::make()), state_(state) {}
     void apply(Call call, Tensors& outputs) override;
     void stands_for(const Call& call, Tensors* results) override;
     void stood_for() noexcept override;

@@ -52,7 +52,7 @@ std::string literal_text(Literal number) {
 
 // Whether input i was written as a number. In a list, `stack({x, 1})`, the braces hold a second handle to it for as long as the call takes; a
 // named tensor has a third.
-bool is_number(const Call& call, std::size_t i) {
+bool is_bare_number(const Call& call, std::size_t i) {
   const Node& node = *call.inputs[i].node();
   return is_literal(call.inputs[i]) || (node.literal && input_of(call.op, i).list && node.count.load(std::memory_order_relaxed) == 2);
 }
@@ -62,7 +62,7 @@ void adapt_literals(const Call& call) {
   std::size_t literals = 0, leader = call.inputs.size();
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (input_of(call.op, i).type != Input::Type::kCommon) continue;
-    if (is_number(call, i)) ++literals;
+    if (is_bare_number(call, i)) ++literals;
     else if (leader == call.inputs.size()) leader = i;
   }
   if (literals == 0) return;
@@ -77,7 +77,7 @@ void adapt_literals(const Call& call) {
     }
   }
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    if (input_of(call.op, i).type != Input::Type::kCommon || !is_number(call, i)) continue;
+    if (input_of(call.op, i).type != Input::Type::kCommon || !is_bare_number(call, i)) continue;
     const Literal number = call.inputs[i].node()->number();
     if (call.inputs[i].dtype() == dtype) continue;
     if (number.kind > kind_of(dtype))
@@ -280,6 +280,10 @@ void Interpreter::delegate(Call call, Tensors& outputs) {
 
 void Interpreter::wrote(const Tensor& numbers, Location at) {
   if (below_ != nullptr) below_->wrote(numbers, at);
+}
+
+void Interpreter::wrote_before(const Tensor& numbers, Location at) {
+  if (below_ != nullptr) below_->wrote_before(numbers, at);
 }
 
 void Interpreter::stands_for(const Call& call, Tensors* results) {

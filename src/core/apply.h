@@ -31,6 +31,8 @@ class Interpreter {
 
   /// A number of the program, or a list of them, has become this tensor. The default passes on.
   virtual void wrote(const Tensor& numbers, Location at);
+  /// A program that has been traced is called, and this is one of its numbers. The default passes on.
+  virtual void wrote_before(const Tensor& numbers, Location at);
 
   /// This call does not run: the calls from here to `stood_for` stand for it, or nobody needs it. Its rule holds as far as sizes are known, but some may
   /// not be: who keeps calls for a time when they are keeps this one too, to apply the rule again. If `results` is not null, other rules read them,

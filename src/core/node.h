@@ -9,6 +9,11 @@
 
 namespace weft::inline v0 {
 
+/// Where a tensor was made, and by which of the programs that were traced (graph/tracer.h); 0: by none of them.
+struct Origin : Location {
+  std::uint32_t program = 0;
+};
+
 /// A Spec and its elements. Immutable once a second handle exists; the count is atomic.
 ///
 /// Invariant: exactly one of these holds.
@@ -26,14 +31,15 @@ struct Node {
   bool symbolic = false;
   bool literal = false;  // made from a C++ number; the second half of inline_data is what was written, its 8 bytes
   std::int32_t line = 0;      // where symbolic nodes were made, and numbers that a program wrote while it was traced
+  std::uint32_t program = 0;  // that one, of such numbers
   const char* file = "";
   Spec spec;
   void* data = nullptr;
   BufferRef buffer;
   alignas(16) unsigned char inline_data[16];
 
-  Location made_at() const { return Location::here(file, line, ""); }
-  void set_made_at(Location at) { file = at.file, line = at.line; }
+  Origin made_at() const { return {Location::here(file, line, ""), program}; }
+  void set_made_at(Origin at) { file = at.file, line = at.line, program = at.program; }
   /// The number a literal was written as. REQUIRES: literal.
   Literal number() const;
 };
@@ -59,7 +65,7 @@ inline Symbol symbol_of(const Tensor& t) {                                      
 }
 /// `number` as a scalar of `dtype`; `fits` says whether that loses more than rounding (and then nothing is made).
 bool literal_fits(Literal number, DType dtype);
-Tensor make_scalar(Literal number, DType dtype, Location written_at = {});
+Tensor make_scalar(Literal number, DType dtype, Origin written_at = {});
 
 inline bool is_literal(const Tensor& t) {
   return t.node()->literal && t.node()->count.load(std::memory_order_relaxed) == 1;

@@ -135,7 +135,7 @@ Tensor make_view(const Tensor& of, Shape shape) {
 Tensor make_symbolic(Spec spec, Location made_at) {
   Tensor result(new Node(std::move(spec)));
   result.node()->symbolic = true;
-  result.node()->set_made_at(made_at);
+  result.node()->set_made_at({made_at});
   set_symbol(result, {});
   return result;
 }
@@ -170,7 +170,7 @@ Tensor scalar_of(Literal number, DType dtype) {
 
 }  // namespace
 
-Tensor make_scalar(Literal number, DType dtype, Location written_at) {
+Tensor make_scalar(Literal number, DType dtype, Origin written_at) {
   Tensor result = scalar_of(number, dtype);
   result.node()->set_made_at(written_at);
   return result;

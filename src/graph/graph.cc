@@ -65,11 +65,11 @@ ValueId Graph::add_input(Spec spec, Location at) {
   return id;
 }
 
-ValueId Graph::add_constant(Tensor value, const Op* used_by, Location at) {
+ValueId Graph::add_constant(GraphConstant constant) {
   const auto id = static_cast<ValueId>(values.size());
   make_room(constants);
-  values.push_back({GraphValue::Kind::kConstant, static_cast<std::uint32_t>(constants.size()), value.spec(), at});
-  constants.push_back({std::move(value), used_by, at});
+  values.push_back({GraphValue::Kind::kConstant, static_cast<std::uint32_t>(constants.size()), constant.value.spec(), constant.at});
+  constants.push_back(std::move(constant));
   return id;
 }
 

@@ -43,8 +43,9 @@ struct GraphNode {
 /// A value that was known while tracing, and is part of the graph since.
 struct GraphConstant {
   Tensor value;
-  const Op* used_by;  // first, and there
+  const Op* used_by;    // first, and there
   Location at;
+  bool number = false;  // the program has written it, or it is computed from such alone: nothing from outside is in it
 };
 
 /// Invariants (`verify` checks them):
@@ -62,7 +63,7 @@ struct Graph {
   std::vector<std::string> without{};  // passes that are left out of it, of its parts, and of what is derived from it
 
   ValueId add_input(Spec spec, Location at);
-  ValueId add_constant(Tensor value, const Op* used_by, Location at);
+  ValueId add_constant(GraphConstant constant);
   /// The first of the results. The inputs are not checked against the row: the tracer has done so.
   ValueId add_node(const Op& op, AttrSpan attrs, std::span<const ValueId> inputs, const Specs& results, Location at);
 

@@ -37,10 +37,7 @@ void guard_numerics(Graph& graph, const Op& check) {
   std::vector<ValueId> now(graph.values.size());
   for (ValueId id : graph.inputs) now[id] = made.add_input(graph.values[id].spec, graph.values[id].made_at);
   for (std::size_t id = 0; id < graph.values.size(); ++id)
-    if (const GraphValue& value = graph.values[id]; value.kind == GraphValue::Kind::kConstant) {
-      const GraphConstant& constant = graph.constants[value.from];
-      now[id] = made.add_constant(constant.value, constant.used_by, constant.at);
-    }
+    if (const GraphValue& value = graph.values[id]; value.kind == GraphValue::Kind::kConstant) now[id] = made.add_constant(graph.constants[value.from]);
   for (const GraphNode& node : graph.nodes) {
     SmallVector<ValueId, 4> inputs;
     for (ValueId id : node.inputs) inputs.push_back(now[id]);

@@ -201,12 +201,17 @@ void fold_constants(Graph& graph) {
       continue;
     }
     SmallVector<Tensor, 4> arguments;
-    for (ValueId id : inputs) arguments.push_back(rebuilt.graph.constants[rebuilt.graph.values[id].from].value);
+    bool number = true;
+    for (ValueId id : inputs) {
+      const GraphConstant& constant = rebuilt.graph.constants[rebuilt.graph.values[id].from];
+      arguments.push_back(constant.value);
+      number = number && constant.number;
+    }
     Tensors results;
     const Interpreter::Scope eager(nullptr);
     apply_eagerly({*node.op, arguments, node.attrs, node.at}, results);
     for (std::uint32_t i = 0; i < node.count; ++i)
-      rebuilt.is(node.first + i, rebuilt.graph.add_constant(std::move(results[i]), node.op, node.at));
+      rebuilt.is(node.first + i, rebuilt.graph.add_constant({std::move(results[i]), node.op, node.at, number}));
   }
   graph = rebuilt.finish();
 }

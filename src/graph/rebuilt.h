@@ -24,8 +24,7 @@ class Rebuilt {
   ValueId operator[](ValueId id) {
     if (now_[id] != kNowhere) return now_[id];
     if (from_.values[id].kind != GraphValue::Kind::kConstant) throw InternalError("a pass has dropped a value that is read");
-    const GraphConstant& constant = from_.constants[from_.values[id].from];
-    return now_[id] = graph.add_constant(constant.value, constant.used_by, constant.at);
+    return now_[id] = graph.add_constant(from_.constants[from_.values[id].from]);
   }
   SmallVector<ValueId, 4> inputs_of(const GraphNode& node) {
     SmallVector<ValueId, 4> inputs;

@@ -7,8 +7,13 @@
 namespace weft::inline v0 {
 
 void replay(const Graph& graph, std::vector<Tensor>& values, const std::vector<bool>* last_use) {
-  for (std::size_t id = 0; id < values.size(); ++id)
-    if (graph.values[id].kind == GraphValue::Kind::kConstant) values[id] = graph.constants[graph.values[id].from].value;
+  Interpreter* const top = Interpreter::top();
+  for (std::size_t id = 0; id < values.size(); ++id) {
+    if (graph.values[id].kind != GraphValue::Kind::kConstant) continue;
+    const GraphConstant& constant = graph.constants[graph.values[id].from];
+    if (top != nullptr && constant.number) top->wrote_before(constant.value, constant.at);
+    values[id] = constant.value;
+  }
   std::size_t use = 0;
   SmallVector<Tensor, 6> arguments;
   for (const GraphNode& node : graph.nodes) {

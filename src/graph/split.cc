@@ -21,8 +21,7 @@ struct Side {
   ValueId at(ValueId id) {
     if (now[id] == kNowhere) {
       if (from.values[id].kind != GraphValue::Kind::kConstant) throw InternalError("a side of a split graph reads what it does not have");
-      const GraphConstant& constant = from.constants[from.values[id].from];
-      now[id] = graph.add_constant(constant.value, constant.used_by, constant.at);
+      now[id] = graph.add_constant(from.constants[from.values[id].from]);
     }
     return now[id];
   }

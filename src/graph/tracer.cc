@@ -1,5 +1,7 @@
 #include "graph/tracer.h"
 
+#include <atomic>
+
 namespace weft::inline v0 {
 
 std::uint64_t next_trace() {
@@ -7,7 +9,30 @@ std::uint64_t next_trace() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Tracer::Tracer(Graph& graph) : graph_(graph), id_(next_trace()) {}
+std::shared_ptr<TracedProgram> TracedProgram::make() {
+  static std::atomic<std::uint32_t> last{0};
+  std::uint32_t id = 0;
+  while (id == 0) id = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return std::shared_ptr<TracedProgram>(new TracedProgram{id});
+}
+
+Tracer::Tracer(Graph& graph) : Tracer(graph, around() == nullptr ? TracedProgram::make() : around()->program_) {}
+Tracer::Tracer(Graph& graph, std::shared_ptr<TracedProgram> program) : graph_(graph), id_(next_trace()), program_(std::move(program)) {}
+
+const Tracer* Tracer::around() {
+  for (const Interpreter* each = top(); each != nullptr; each = each->below())
+    if (const auto* const tracer = dynamic_cast<const Tracer*>(each)) return tracer;
+  return nullptr;
+}
+
+std::optional<Location> Tracer::written_at(const Tensor& x) const {
+  const Node& node = *x.node();
+  if (node.symbolic) return std::nullopt;
+  if (node.program == program_->id) return node.made_at();
+  const auto known = program_->called.find(&node);
+  if (known == program_->called.end()) return std::nullopt;
+  return known->second.at;
+}
 
 Tensor Tracer::symbol(ValueId value) {
   const GraphValue& known = graph_.values[value];
@@ -31,12 +56,13 @@ ValueId Tracer::value_of(const Tensor& x, const Op* user, Location at) {
   }
   const auto known = constants_.find(&node);
   if (known != constants_.end()) return known->second;
-  if (!is_number(node))
+  const std::optional<Location> written = written_at(x);
+  if (!written)
     if (const std::optional<ValueId> adopted = adopt(x)) return *adopted;
-  if (strict_ && !is_number(node))
+  if (strict_ && !written)
     throw TraceError(user != nullptr ? user->name : "trace", "the tensor " + x.spec().str() +
                          " was made outside and would be frozen; pass it as an argument, or hold it in a Variable.", at);
-  const ValueId id = graph_.add_constant(x, user, is_number(node) ? node.made_at() : at);
+  const ValueId id = graph_.add_constant({x, user, written.value_or(at), written.has_value()});
   constants_.emplace(&node, id);
   return id;
 }

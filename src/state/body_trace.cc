@@ -21,11 +21,7 @@ bool is_taped(Interpreter* top) {
 
 BodyTracing::BodyTracing(const char* name, Location at) : name_(name), at_(at) {
   transaction_.symbols = this;
-  for (const Interpreter* each = Interpreter::top(); each != nullptr; each = each->below())
-    if (const auto* const around = dynamic_cast<const Tracer*>(each)) {
-      graph_.without = around->graph().without;
-      break;
-    }
+  if (const Tracer* const around = Tracer::around()) graph_.without = around->graph().without;
 }
 
 BodyTracing::~BodyTracing() {

@@ -3,6 +3,7 @@
 
 #include "base/planted.h"
 #include "graph/region_parts.h"
+#include "graph/tracer.h"
 #include "state/batcher.h"
 #include "state/control_parts.h"
 #include "state/regions.h"
@@ -60,7 +61,8 @@ bool chosen_later(const char* name, const Tensor& which, Location at) {
   if (symbolic(which)) return true;
   if (!tracing()) return false;
   Transaction::current()->symbols->froze(which, &switch_row(name), at);
-  return !is_number(*which.node());
+  const Tracer* const around = Tracer::around();
+  return around == nullptr || !around->written_at(which);
 }
 
 }  // namespace

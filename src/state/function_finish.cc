@@ -49,13 +49,15 @@ std::vector<std::int32_t> Tracing::old_values(const std::vector<SlotUse>& reads)
 }
 
 // What the program has frozen is looked at before passes fold it.
-void Tracing::list_frozen(std::vector<FunctionReport::Constant>& list, const Tensor& value, const Op* user, Location at) {
-  if (!is_own_line(at)) list.push_back({value.size() <= 8 ? value.str() : value.spec().str(), user != nullptr ? user->name : "return", at, is_number(*value.node())});
+void Tracing::list_frozen(std::vector<FunctionReport::Constant>& list, const GraphConstant& constant) {
+  if (is_own_line(constant.at)) return;
+  list.push_back({constant.value.size() <= 8 ? constant.value.str() : constant.value.spec().str(),
+                  constant.used_by != nullptr ? constant.used_by->name : "return", constant.at, constant.number});
 }
 
 FunctionReport::Trace Tracing::first_report() const {
   FunctionReport::Trace report;
-  for (const GraphConstant& constant : graph_.constants) list_frozen(report.constants, constant.value, constant.used_by, constant.at);
+  for (const GraphConstant& constant : graph_.constants) list_frozen(report.constants, constant);
   report.constants.insert(report.constants.end(), frozen_.begin(), frozen_.end());
   return report;
 }

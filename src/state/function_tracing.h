@@ -88,7 +88,7 @@ class Tracing final : public SlotSymbols {
     return symbol;
   }
   void froze(const Tensor& value, const Op* user, Location at) override {
-    if (is_number(*value.node())) list_frozen(frozen_, value, user, value.node()->made_at());
+    if (const std::optional<Location> written = tracer_.written_at(value)) list_frozen(frozen_, {value, user, *written, true});
     else tracer_.value_of(value, user, at);
   }
   void walked(const NamedVariables& tree) override { walked_.push_back(tree); }
@@ -101,7 +101,7 @@ class Tracing final : public SlotSymbols {
  private:
   void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
   const std::vector<Tensor>& symbols() const { return given_.tensors(); }  // of the arguments' Tensors
-  static void list_frozen(std::vector<FunctionReport::Constant>& list, const Tensor& value, const Op* user, Location at);
+  static void list_frozen(std::vector<FunctionReport::Constant>& list, const GraphConstant& constant);
   FunctionReport::Trace first_report() const;
   void name_walked();
   SlotUse use_of(const SlotRef& slot) const;

@@ -59,7 +59,7 @@ Tensor with_own_node(Tensor x, const char* by, Location at) {
     throw TraceError(by, "the value " + x.spec().str() + " was made while tracing and has no value outside; return it from the traced function.",
                      node.made_at());
   if (node.count.load(std::memory_order_acquire) != 1) return make_view(x, x.shape());
-  node.literal = false;  // a value from here on
+  node.literal = false, node.program = 0;  // a value from here on
   return x;
 }
 

@@ -266,7 +266,11 @@ Tensor Transaction::read(const SlotRef& slot, Location at) {
 }
 
 void Transaction::write(const SlotRef& slot, Tensor value, Location at, const char* by) {
-  if (symbols == nullptr || !value.defined() || !value.node()->symbolic) value = with_own_node(std::move(value), by, at);
+  if (symbols == nullptr || !value.defined() || !value.node()->symbolic) {
+    const Origin origin = value.defined() ? value.node()->made_at() : Origin();
+    value = with_own_node(std::move(value), by, at);
+    if (symbols != nullptr) value.node()->set_made_at(origin);  // nothing is published, and a number stays one of the program
+  }
   slot->require_fits(by, value.spec(), at);
   if (slot->role == Slot::Role::kLocal) value = cut_off(std::move(value), at);
   Entry& entry = symbols != nullptr ? entry_of(slot) : seen_entry(slot, at);
