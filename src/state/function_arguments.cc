@@ -1,6 +1,7 @@
 #include "state/function_arguments.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <weft/print.h>
 
@@ -16,6 +17,7 @@ class PlaceWalker final : public TreeWalker {
       throw TraceError("Function", "a Tensor or Variable in an argument or result is a const member; it cannot take the values of a call, "
                                    "make it an ordinary member.", {});
   }
+  void holds(Holds what, std::size_t) override { places.pointers = places.pointers || what == Holds::kSomething; }
   Places places;
 };
 
@@ -48,14 +50,21 @@ void require_apart(const FunctionCallState& call, std::span<const std::size_t> r
   }
 }
 
+const std::vector<LeafNote>& GivenArguments::notes() {
+  if (!notes_) notes_ = notes_of(call_.arguments);
+  return *notes_;
+}
+
 void GivenArguments::begin(std::span<const Argument> copies) {
   copies_ = copies;
   const Places original = places_in(call_.arguments), copy = places_in(copies);
+  const auto same_object = [](const Argument& a, const Argument& b) { return a.at == b.at; };
+  if (original.pointers || !std::equal(copies.begin(), copies.end(), call_.arguments.begin(), std::not_fn(same_object))) notes();
   for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
     if (copy.tensors[i] != original.tensors[i]) continue;
     std::size_t left = i;
-    const auto note = std::find_if(notes_.begin(), notes_.end(), [&](const LeafNote& each) { return each.tensor && left-- == 0; });
-    refuse("`" + (note == notes_.end() ? "an argument" : call_.core.path_of(*note)) + "` is a Tensor behind a pointer, or in an object that cannot be "
+    const auto note = std::find_if(notes().begin(), notes().end(), [&](const LeafNote& each) { return each.tensor && left-- == 0; });
+    refuse("`" + (note == notes().end() ? "an argument" : call_.core.path_of(*note)) + "` is a Tensor behind a pointer, or in an object that cannot be "
            "copied, so the body would work on it and not on a copy; pass it as an argument of its own, or hold it in a Variable.");
   }
 }
@@ -70,23 +79,24 @@ void GivenArguments::hand_over() {
 
 // Whether what is new in an argument that is no copy is Variables that the body has made and what holds them: the first step of an optimizer
 // makes some. The next call will have them.
-bool GivenArguments::only_has_more(const std::vector<LeafNote>& now) const {
+bool GivenArguments::only_has_more(const std::vector<LeafNote>& now) {
+  const std::vector<LeafNote>& old_notes = notes();
   const auto container = [](const LeafNote& note) { return note.text.starts_with("holds ") || note.text == "nothing"; };
   std::size_t old = 0;
   for (const LeafNote& note : now) {
-    const LeafNote* const before = old < notes_.size() && notes_[old].path == note.path && notes_[old].argument == note.argument ? &notes_[old] : nullptr;
+    const LeafNote* const before = old < old_notes.size() && old_notes[old].same_place(note) ? &old_notes[old] : nullptr;
     const bool made = note.slot != nullptr && note.slot->id >= first_made_;
     if (before != nullptr && (before->text == note.text || (container(*before) && (made || container(note))))) ++old;
     else if (!made && !container(note)) return false;
   }
-  return old == notes_.size();
+  return old == old_notes.size();
 }
 
 void GivenArguments::require_unchanged(bool may_grow) {
   const std::string remedy = " by the body, which later calls would not do; return the new value, or hold it in a Variable.";
   const CallLeaves after = leaves_of(copies_);
   if (after.tensors.size() != tensors_.size() || after.kind.skeleton != call_.leaves.kind.skeleton) {
-    const std::vector<LeafNote>&old = notes_, fresh = notes_of(copies_);
+    const std::vector<LeafNote>&old = notes(), fresh = notes_of(copies_);
     if (may_grow && after.tensors.size() == tensors_.size() && only_has_more(fresh) && leaves_of(call_.arguments).kind.skeleton == after.kind.skeleton) {
       grew_ = true;
       return;

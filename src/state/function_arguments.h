@@ -9,6 +9,7 @@ namespace weft::inline v0::detail {
 struct Places {
   std::vector<Tensor*> tensors;
   std::vector<Variable*> variables;
+  bool pointers = false;  // or something else that may be there or not
 };
 Places places_in(std::span<const Argument> trees);
 
@@ -20,7 +21,7 @@ void require_apart(const FunctionCallState& call, std::span<const std::size_t> r
 /// afterwards is refused.
 class GivenArguments {
  public:
-  explicit GivenArguments(const FunctionCallState& call) : call_(call), notes_(notes_of(call.arguments)) {}
+  explicit GivenArguments(const FunctionCallState& call) : call_(call) {}
 
   /// A new run of the body. Throws TraceError for a Tensor of which there is no copy.
   void begin(std::span<const Argument> copies);
@@ -38,15 +39,16 @@ class GivenArguments {
 
   std::span<const Argument> copies() const { return copies_; }
   const std::vector<Tensor>& tensors() const { return tensors_; }  // handed over, those that are defined
-  /// What the arguments were before.
-  const std::vector<LeafNote>& notes() const { return notes_; }
+  /// What the arguments were before, in words, which take their time. REQUIRES: it is asked for before the body runs, or `begin` has found nothing that
+  /// the body could change in them.
+  const std::vector<LeafNote>& notes();
 
  private:
   [[noreturn]] void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
-  bool only_has_more(const std::vector<LeafNote>& now) const;
+  bool only_has_more(const std::vector<LeafNote>& now);
 
   const FunctionCallState& call_;
-  const std::vector<LeafNote> notes_;
+  std::optional<std::vector<LeafNote>> notes_;
   const std::uint64_t first_made_ = Slot::last_id() + 1;  // Variables from here on are made by the body
   std::span<const Argument> copies_;
   std::vector<Tensor> tensors_;

@@ -53,6 +53,7 @@ void EagerBody::run(FunctionRef<void()> body) {
     ~Current() { call.eager = nullptr; }
     FunctionCallState& call;
   } current(call_, this);
+  if (call_.core.options.check_numerics) given_.notes();  // for the names of what is written
   atomically([&] {
     EagerGuard guard(call_.core.options.check_numerics);
     body();
