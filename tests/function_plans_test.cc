@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/run.h"
 #include "tests/support.h"
 #include <weft/weft.h>
 
@@ -25,6 +26,7 @@ TEST(FunctionPlans, AsManyAsAskedForAreKept) {
   EXPECT_EQ(timed_after(2, {2, 3, 2, 4, 2}), 3u) << "what is used stays";
   EXPECT_EQ(timed_after(2, {2, 3, 2, 4, 3}), 1u);
   const FunctionOptions options;
+  EXPECT_EQ(static_cast<std::size_t>(options.max_plans), Runner::kMostPlans) << "branches and loops keep as many";
   EXPECT_EQ(timed_after(options.max_plans, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1}), 2u);
   EXPECT_EQ(timed_after(options.max_plans, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 1}), 1u);
 }

@@ -12,7 +12,7 @@ struct Derived;  // graph/region.h
 /// A graph that is ready to run. Plans are made when shapes come for the first time, and so many kept. Any number of threads may run it.
 class Runner {
  public:
-  static constexpr std::size_t kMostPlans = 16;
+  static constexpr std::size_t kMostPlans = 16;  // as FunctionOptions says, if it says nothing else (function_plans_test)
   explicit Runner(Graph graph, std::vector<std::int32_t> old_values = {}, std::size_t most_plans = kMostPlans);
 
   const Graph& graph() const { return graph_; }

@@ -190,12 +190,13 @@ constexpr Size kGroupDepth = 1024;
 template <class T, class S>
 void grouped_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<const S> a, Matrix<const S> b, T* c, Size c_row, const BlockDone* done) {
   constexpr Stored stored = stored_as<T, S>();
-  constexpr Size kTasks = 16, kFewGroups = 8, kManyRows[] = {1024, 256};  // by measurement; the second where there are few groups
+  constexpr Size kTasks = 16, kFewGroups = 8, kManyRows = 1024, kManyRowsOfFew = 256;  // by measurement
   const Size together = 4 * tiles.rows;  // rows that are packed together
   const Shares depths{k, 1, parts_of(k, kGroupDepth)};
   const Size deepest = depths.size(depths.count - 1);
   const Shares cols{n, tiles.cols, round_up(parts_of(n, tiles.group / deepest), 2)};
-  const Shares rows{m, together, std::clamp<Size>(std::min(kTasks / cols.count, m / kManyRows[cols.count < kFewGroups]), 1, kTasks)};
+  const Size many = cols.count < kFewGroups ? kManyRowsOfFew : kManyRows;
+  const Shares rows{m, together, std::clamp<Size>(std::min(kTasks / cols.count, m / many), 1, kTasks)};
   const ScratchOf<T> left(m * deepest);
   for (Size d = 0; d < depths.count; ++d) {
     const Size p = depths.start(d), depth = depths.size(d);
@@ -307,7 +308,8 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
       tiles.matrix_by_column(lines.size(task), k, b.data + j * b.col, b.col, x, y + j * y_step, y_step);
     });
   }
-  rows_product(tiles, 1, n, k, x, 1, x_step, b, y, n);
+  constexpr Size kAnyRow = 1;  // there is no second row, so it may be the 1 that rows_by_matrix asks of one of the steps before it takes blocks
+  rows_product(tiles, 1, n, k, x, kAnyRow, x_step, b, y, n);
 }
 
 template <class T>

@@ -29,6 +29,8 @@ Places places_in(std::span<const Argument> trees) {
   return std::move(walker.places);
 }
 
+void FunctionCallState::refuse(const std::string& sentence) const { throw TraceError(core.name(), sentence, at); }
+
 void require_apart(const FunctionCallState& call, std::span<const std::size_t> replaced) {
   const auto by_reference = [](const Argument& argument) { return argument.reference; };
   if (replaced.empty() || std::count_if(call.arguments.begin(), call.arguments.end(), by_reference) < 2) return;
@@ -44,9 +46,8 @@ void require_apart(const FunctionCallState& call, std::span<const std::size_t> r
     for (const LeafNote& note : notes)
       if (note.spec) of_tensors.push_back(&note);
     const LeafNote &one = *of_tensors[first->second], &other = *of_tensors[second->second];
-    throw TraceError(call.core.name(), format("argument {} `{}` and argument {} `{}` are the same Tensor, and the body replaces it, so that one of two values "
-                                              "would be lost; pass two Tensors.", one.argument, call.core.path_of(one), other.argument,
-                                              call.core.path_of(other)), call.at);
+    call.refuse(format("argument {} `{}` and argument {} `{}` are the same Tensor, and the body replaces it, so that one of two values would be lost; pass "
+                       "two Tensors.", one.argument, call.core.path_of(one), other.argument, call.core.path_of(other)));
   }
 }
 
@@ -63,8 +64,8 @@ void GivenArguments::begin(std::span<const Argument> copies) {
   for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
     if (copy.tensors[i] != original.tensors[i]) continue;
     std::size_t left = i;
-    const auto note = std::find_if(notes().begin(), notes().end(), [&](const LeafNote& each) { return each.tensor && left-- == 0; });
-    refuse("`" + (note == notes().end() ? "an argument" : call_.core.path_of(*note)) + "` is a Tensor behind a pointer, or in an object that cannot be "
+    const auto note = std::find_if(notes().begin(), notes().end(), [&](const LeafNote& each) { return each.kind == LeafNote::Kind::kTensor && left-- == 0; });
+    call_.refuse("`" + (note == notes().end() ? "an argument" : call_.core.path_of(*note)) + "` is a Tensor behind a pointer, or in an object that cannot be "
            "copied, so the body would work on it and not on a copy; pass it as an argument of its own, or hold it in a Variable.");
   }
 }
@@ -81,13 +82,12 @@ void GivenArguments::hand_over() {
 // makes some. The next call will have them.
 bool GivenArguments::only_has_more(const std::vector<LeafNote>& now) {
   const std::vector<LeafNote>& old_notes = notes();
-  const auto container = [](const LeafNote& note) { return note.text.starts_with("holds ") || note.text == "nothing"; };
   std::size_t old = 0;
   for (const LeafNote& note : now) {
     const LeafNote* const before = old < old_notes.size() && old_notes[old].same_place(note) ? &old_notes[old] : nullptr;
     const bool made = note.slot != nullptr && note.slot->id >= first_made_;
-    if (before != nullptr && (before->text == note.text || (container(*before) && (made || container(note))))) ++old;
-    else if (!made && !container(note)) return false;
+    if (before != nullptr && (before->text == note.text || (before->is_structure() && (made || note.is_structure())))) ++old;
+    else if (!made && !note.is_structure()) return false;
   }
   return old == old_notes.size();
 }
@@ -103,12 +103,12 @@ void GivenArguments::require_unchanged(bool may_grow) {
     }
     for (std::size_t i = 0; i < std::min(old.size(), fresh.size()); ++i)
       if (old[i].path != fresh[i].path || old[i].text != fresh[i].text)
-        refuse("`" + call_.core.path_of(fresh[i]) + "` is changed from " + old[i].shown() + " to " + fresh[i].shown() + remedy);
-    refuse("the structure of an argument is changed" + remedy);
+        call_.refuse("`" + call_.core.path_of(fresh[i]) + "` is changed from " + old[i].shown() + " to " + fresh[i].shown() + remedy);
+    call_.refuse("the structure of an argument is changed" + remedy);
   }
   const Places now = places_in(copies_);
   for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (now.variables[i]->slot() != slots_[i]) refuse("a Variable in an argument is replaced by another one, not assigned to" + remedy);
+    if (now.variables[i]->slot() != slots_[i]) call_.refuse("a Variable in an argument is replaced by another one, not assigned to" + remedy);
 }
 
 GivenArguments::Replaced GivenArguments::replaced() const {

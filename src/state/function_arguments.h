@@ -44,7 +44,6 @@ class GivenArguments {
   const std::vector<LeafNote>& notes();
 
  private:
-  [[noreturn]] void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
   bool only_has_more(const std::vector<LeafNote>& now);
 
   const FunctionCallState& call_;

@@ -15,7 +15,7 @@ std::string captured_title(const FunctionTrace& trace, const SlotRef& slot) {
   std::size_t ordinal = 0;
   for (const LeafNote& note : trace.notes) {
     if (ordinal == trace.pinned.size()) break;
-    if (note.is_variable() && !note.same_as && trace.pinned[ordinal++] == slot) return note.captured;
+    if (note.kind == LeafNote::Kind::kVariable && !note.same_as && trace.pinned[ordinal++] == slot) return note.captured;
   }
   return std::binary_search(trace.captured.begin(), trace.captured.end(), slot) ? slot->title() : "";
 }
@@ -30,10 +30,12 @@ std::size_t likeness(const FunctionTrace& trace, const std::vector<LeafNote>& ca
 
 // What keeps one trace for many host values, if anything does.
 const char* remedy_for(const LeafNote& note) {
-  if (note.is_variable() || note.tensor || note.is_structure()) return "";
-  if (!note.number) return " (a host value that no Tensor holds; use few different ones, or a Function for each)";
-  if (note.text == "true" || note.text == "false") return " (a host value; take it as Tensor and branch by cond to keep one trace)";
-  return " (a host value; take it as Tensor to keep one trace)";
+  switch (note.kind) {
+    case LeafNote::Kind::kFlag: return " (a host value; take it as Tensor and branch by cond to keep one trace)";
+    case LeafNote::Kind::kNumber: return " (a host value; take it as Tensor to keep one trace)";
+    case LeafNote::Kind::kOther: return " (a host value that no Tensor holds; use few different ones, or a Function for each)";
+    default: return "";
+  }
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ std::vector<LeafChange> FunctionCore::changes_of(const FunctionTrace& trace, con
     const auto other = std::mismatch(before.text.begin(), before.text.end(), now.text.begin(), now.text.end()).first;
     changes[0].to += format(", another from byte {} on", other - before.text.begin() - before.text.starts_with('"'));  // of what is quoted
   }
-  if (!before.is_variable() || now.slot == nullptr) return changes;
+  if (before.kind != LeafNote::Kind::kVariable || now.slot == nullptr) return changes;
   compare(which_variable(trace.notes, before, before.captured), which_variable(call, now, captured_title(trace, now.slot)));
   const auto kind = [](bool trainable) { return trainable ? "a trainable Variable" : "a Variable that is not trainable"; };
   compare(kind(before.trainable), kind(now.trainable));
@@ -87,15 +89,15 @@ std::string FunctionCore::cause_of(const std::vector<LeafNote>& notes, const Cal
       changes.push_back(format("argument {} `{}`: its structure has changed", there.argument, path_of(there)));
       break;  // what follows lies elsewhere
     }
-    const char* const remedy = before[i].text == "nothing" ? "" : remedy_for(notes[i]);
+    const char* const remedy = before[i].kind == LeafNote::Kind::kNothing ? "" : remedy_for(notes[i]);
     for (const LeafChange& change : changes_of(**closest, notes, i))
       changes.push_back(format("argument {} `{}`: {} -> {}{}", notes[i].argument, path_of(notes[i]), change.from, change.to, remedy));
   }
-  if (changes.empty()) return unlike_in_no_leaf(**closest);
+  if (changes.empty()) return difference_beyond_leaves(**closest);
   return v0::listed(changes.size(), kMost, [&](std::size_t i) { return changes[i]; });
 }
 
-std::string unlike_in_no_leaf(const FunctionTrace& trace) {
+std::string difference_beyond_leaves(const FunctionTrace& trace) {
   if (!trace.pinned.empty()) return "the body looks at which Variables it is given, and other ones are passed";
   return "what differs is no value: the class of an object, which pointers lead to the same one, or the bits of a number that prints alike";
 }

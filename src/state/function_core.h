@@ -34,17 +34,15 @@ struct LeafNote {
   std::size_t argument;
   std::string path;  // below the argument; may be empty
   std::string text;  // "f32[3]", "true"
-  bool tensor = false;
-  bool number = false;                 // a host value that a Tensor could hold; bool is one
-  std::optional<Spec> spec{};          // of a Tensor that is defined; in a trace, sizes may be unknown
-  SlotRef slot{};                      // of a Variable; not in a trace, which keeps none of them
-  bool trainable = false;                 // of a Variable, as what follows
-  std::optional<std::size_t> same_as{};   // the note that has met it first
-  std::string captured{};                 // in a trace: what it is called, if the body captures it, too
+  /// kFlag and kNumber are host values that a Tensor could hold, kOther is any other one; the last two say how many parts there are.
+  enum class Kind : std::uint8_t { kTensor, kVariable, kFlag, kNumber, kOther, kElements, kNothing } kind;
+  std::optional<Spec> spec{};            // of a Tensor that is defined; in a trace, sizes may be unknown
+  SlotRef slot{};                        // of a Variable; not in a trace, which keeps none of them
+  bool trainable = false;                // of a Variable, as what follows
+  std::optional<std::size_t> same_as{};  // the note that has met it first
+  std::string captured{};                // in a trace: what it is called, if the body captures it, too
 
-  /// No value of its own: how many parts a container has, or that an optional has none.
-  bool is_structure() const { return text.starts_with("holds") || text.starts_with("nothing"); }
-  bool is_variable() const { return text.starts_with("Variable "); }
+  bool is_structure() const { return kind == Kind::kElements || kind == Kind::kNothing; }
   bool same_place(const LeafNote& other) const { return argument == other.argument && path == other.path; }
   std::string shown() const;  // the text, of which a long one ends early
   /// Whether a trace with this leaf takes a call with that one, as far as the two say.
@@ -114,6 +112,8 @@ class EagerBody;
 class FunctionCore;
 
 struct FunctionCallState : InRoom {
+  [[noreturn]] void refuse(const std::string& sentence) const;  // TraceError, in the name of the Function
+
   FunctionCore& core;
   OnlyTrace only;
   std::span<const Argument> arguments;
@@ -187,8 +187,8 @@ class FunctionCore {
 /// What a guard says of a written value: 'the value that assign gives Variable "total"'.
 inline std::string written_by(const char* by, const std::string& title) { return std::string("the value that ") + by + " gives " + title; }
 
-/// What distinguishes a call from a trace if no leaf does.
-std::string unlike_in_no_leaf(const FunctionTrace& trace);
+/// In what a call differs from a trace if their leaves are alike.
+std::string difference_beyond_leaves(const FunctionTrace& trace);
 FunctionReport::Trace report_of(const FunctionTrace& trace);
 
 /// What the graph of a trace reads: the Tensors of the arguments, then room for what is asked for and for what is seen of Variables.

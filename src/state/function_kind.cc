@@ -72,8 +72,8 @@ bool is_one_of(const TreeLeaf& leaf) {
 }
 
 // Not characters and enumerations, of which there are no Tensors.
-bool is_number(const TreeLeaf& leaf) {
-  return is_one_of<bool, signed char, short, int, long, long long, unsigned char, unsigned short, unsigned, unsigned long, unsigned long long, float,
+bool could_be_tensor(const TreeLeaf& leaf) {
+  return is_one_of<signed char, short, int, long, long long, unsigned char, unsigned short, unsigned, unsigned long, unsigned long long, float,
                    double, long double, float16, bfloat16>(leaf);
 }
 
@@ -84,25 +84,25 @@ class NoteWalker final : public PathWalker {
 
   void holds(Holds what, std::size_t n) override {
     switch (what) {
-      case Holds::kElements: return note("holds " + std::to_string(n) + " elements", false);
-      case Holds::kNothing: return note("nothing", false);
+      case Holds::kElements: return note("holds " + std::to_string(n) + " elements", Kind::kElements);
+      case Holds::kNothing: return note("nothing", Kind::kNothing);
       default: return;
     }
   }
   void leaf(const TreeLeaf& leaf) override {
     if (const Variable* const variable = leaf.as<const Variable>()) return add(*variable);
     const Tensor* const tensor = leaf.as<const Tensor>();
-    note(leaf.str(), tensor != nullptr, tensor != nullptr && tensor->defined() ? std::optional(tensor->spec()) : std::nullopt);
-    notes_.back().number = is_number(leaf);
+    if (tensor == nullptr) return note(leaf.str(), is_one_of<bool>(leaf) ? Kind::kFlag : could_be_tensor(leaf) ? Kind::kNumber : Kind::kOther);
+    note(leaf.str(), Kind::kTensor);
+    if (tensor->defined()) notes_.back().spec = tensor->spec();
   }
 
  private:
-  void note(std::string text, bool tensor, std::optional<Spec> spec = {}) {
-    notes_.push_back({argument_, path(), std::move(text), tensor, false, std::move(spec)});
-  }
+  using Kind = LeafNote::Kind;
+  void note(std::string text, Kind kind) { notes_.push_back({argument_, path(), std::move(text), kind}); }
   void add(const Variable& variable) {
     const auto [first, is_new] = first_.emplace(variable.slot().get(), notes_.size());
-    note("Variable " + variable.spec().str(), false);
+    note("Variable " + variable.spec().str(), Kind::kVariable);
     LeafNote& made = notes_.back();
     made.slot = variable.slot();
     made.trainable = variable.trainable();

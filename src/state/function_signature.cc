@@ -84,13 +84,13 @@ void FunctionCore::apply_signature(std::span<const Argument> arguments, CallLeav
   if (leaves.tensors.size() != options.signature.size()) {
     std::vector<std::string> names[2];
     const std::vector<LeafNote> notes = notes_of(arguments);
-    const auto is_tensor = [](const LeafNote& note) { return note.tensor; };
+    const auto is_tensor = [](const LeafNote& note) { return note.kind == LeafNote::Kind::kTensor; };
     const bool for_each = static_cast<std::size_t>(std::count_if(notes.begin(), notes.end(), is_tensor)) == options.signature.size();
     for (std::size_t i = 0, which = 0; for_each && i < notes.size(); ++i) {
-      if (notes[i].tensor && !notes[i].spec)
+      if (is_tensor(notes[i]) && !notes[i].spec)
         throw TraceError(name_, format("argument {} `{}` is an empty handle and the signature says {}; give it a value.", notes[i].argument, path_of(notes[i]),
                                        options.signature[which].str()), at);
-      which += notes[i].tensor;
+      which += is_tensor(notes[i]);
     }
     for (const LeafNote& note : notes)
       if (!note.is_structure()) names[note.spec ? 1 : 0].push_back("`" + path_of(note) + "`");
@@ -121,7 +121,7 @@ void FunctionCore::require_kind(const FunctionTrace& trace, std::span<const Argu
       refuse(format("argument {} `{}` is {} and the trace takes {}", given[i].argument, path_of(given[i]), change.to, change.from));
   }
   if (cast_to(trace.inputs(), "trace takes", leaves.tensors, [&] { return given; }, at)) leaves = leaves_of(arguments);
-  if (trace.kind.skeleton != leaves.kind.skeleton || !trace.same_aliases(leaves)) refuse(unlike_in_no_leaf(trace));
+  if (trace.kind.skeleton != leaves.kind.skeleton || !trace.same_aliases(leaves)) refuse(difference_beyond_leaves(trace));
 }
 
 void FunctionCore::require_flat(const FunctionTrace& trace, std::span<Tensor> tensors, Location at) const {
@@ -153,10 +153,6 @@ std::string FunctionCore::signature_of(const FunctionTrace& trace) const {
 }
 
 // --- what a single trace shows ---
-
-void fail_moved_from(const char* what, Location at) {
-  throw StateError(what, "this handle is empty: another one was made or assigned from it by a move; use that one.", at);
-}
 
 Tensor stand_in(const Spec& spec, Location at) { return make_symbolic(spec, at); }
 

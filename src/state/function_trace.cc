@@ -53,20 +53,20 @@ void Tracing::returns(std::shared_ptr<void> pattern, void* twin, WalkFn walk) {
   pattern_ = std::move(pattern);
   const Argument tree{pattern_.get(), walk, false}, copy{twin, walk, false};
   for (const LeafNote& note : notes_of({&tree, 1}))
-    if ((note.tensor && note.text != "undefined") || note.slot != nullptr)
+    if (note.spec || note.slot != nullptr)
       result_texts_.push_back(note.path + (note.path.empty() ? "" : " ") + note.text);
   const Places result = places_in({&tree, 1}), again = places_in({&copy, 1});
   for (std::size_t i = 0; i < result.tensors.size(); ++i) {
     if (result.tensors[i] == again.tensors[i])
-      refuse("the result holds a Tensor behind a pointer, which the results of all calls would share; return it by value.");
+      call_.refuse("the result holds a Tensor behind a pointer, which the results of all calls would share; return it by value.");
     if (result.tensors[i]->defined()) results_.push_back(tracer_.value_of(*result.tensors[i], nullptr, call_.at));
   }
   for (std::size_t i = 0; i < result.variables.size(); ++i) {
     if (locals_.contains(result.variables[i]->slot()))
-      refuse("the result holds a local Variable, which is gone when the call ends; return its value(), or make it without local.");
+      call_.refuse("the result holds a local Variable, which is gone when the call ends; return its value(), or make it without local.");
     result_variables_.push_back(argument_of(result.variables[i]->slot()));
     if (result.variables[i] == again.variables[i] && result_variables_.back() >= 0)
-      refuse("the result holds a Variable of an argument behind a pointer, which the results of all calls would share; return it by value.");
+      call_.refuse("the result holds a Variable of an argument behind a pointer, which the results of all calls would share; return it by value.");
   }
 }
 

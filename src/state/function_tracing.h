@@ -99,7 +99,6 @@ class Tracing final : public SlotSymbols {
   }
 
  private:
-  void refuse(const std::string& sentence) const { throw TraceError(call_.core.name(), sentence, call_.at); }
   const std::vector<Tensor>& symbols() const { return given_.tensors(); }  // of the arguments' Tensors
   static void list_frozen(std::vector<FunctionReport::Constant>& list, const GraphConstant& constant);
   FunctionReport::Trace first_report() const;
