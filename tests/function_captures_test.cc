@@ -114,6 +114,8 @@ TEST(FunctionCaptures, ReadLatestIsRefusedWhileTracing) {
   EXPECT_EQ(seen, (std::vector<float>{3, 1, 11, 2}));
   Function outside = [&](Tensor x) { return x + init_scope([&] { return v.read_latest(); }); };
   EXPECT_EQ(number(outside(1.f)), 13);
+  // Of no rows a map traces its lambda, eagerly too, and nothing is frozen.
+  EXPECT_EQ(map([&](Tensor row) { return row * v.read_latest(); }, zeros({0, 3})).shape(), Shape({0, 3}));
 }
 
 // --- asked for at each call ---

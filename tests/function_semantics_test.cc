@@ -95,6 +95,13 @@ TEST(FunctionSemantics, TheFirstValueOfAVariableMayBeComputed) {
   for (float n : {1.f, 2.f, 3.f}) EXPECT_LT(number(max(abs(f(x) - kernel - 2 * n))), 1e-6f) << n;
   EXPECT_EQ(floats(layer->bias.value()), (std::vector<float>{3, 3}));
   EXPECT_EQ(f.explain().traced, 1u);
+
+  Function g = [](Tensor way) {
+    const Tensor two = ones({2}) * 2;
+    return cond(way > 0.f, [&] { return Variable{zeros({2}) + 1}.assign_add(two).value(); }, [&] { return two; });
+  };
+  EXPECT_EQ(floats(g(1.f)), (std::vector<float>{3, 3}));
+  EXPECT_EQ(floats(g(1.f)), (std::vector<float>{5, 5}));
 }
 
 // --- which trace ---

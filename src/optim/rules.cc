@@ -260,13 +260,13 @@ struct Rule<MuonOptions> : Defaults<MuonOptions> {
       return x - s[0] * (rate * o.adam_lr_ratio * sqrt(filled(o.adam_beta_2, t)) / filled(o.adam_beta_1, t)) / (sqrt(s[1]) + o.epsilon);
     }
     s[0] = s[0] * o.momentum + g;
-    const double longer = static_cast<double>(std::max(x.shape().dim(0), x.shape().dim(1)));
+    const double longer = static_cast<double>(std::max(x.shape()[{0, {}}], x.shape()[{1, {}}]));
     return x - orthogonal(o.nesterov ? g + s[0] * o.momentum : s[0], o.ns_steps) * (rate * (std::sqrt(longer) * o.rms_rate));
   }
   // Newton and Schulz: moves the singular values of a matrix toward 1 by an odd polynomial that is steep at 0.
   static Tensor orthogonal(Tensor x, int steps) {
     const int rank = x.rank();
-    const bool tall = x.shape().dim(rank - 2) > x.shape().dim(rank - 1);
+    const bool tall = x.shape()[{rank - 2, {}}] > x.shape()[{rank - 1, {}}];
     const auto turned = [rank](const Tensor& m) { return rank == 2 ? transpose(m) : transpose(m, {.perm = {0, 2, 1}}); };
     if (tall) x = turned(x);
     x = x / (euclidean_norm(x, {.axis = {-2, -1}, .keepdims = true}) + 1e-7);

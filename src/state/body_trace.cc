@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/passes.h"
+#include "graph/replay.h"
 #include "state/batcher.h"
 #include "state/follower.h"
 #include "state/installed.h"
@@ -104,6 +105,11 @@ SlotRef BodyTracing::made(SlotRef slot) {
     if (same_line(known) && nth-- == 0 && known->declared == slot->declared) return made_.emplace_back(known);
   if (symbols_around() != nullptr) slot = symbols_around()->made(std::move(slot));
   return made_.emplace_back(std::move(slot));
+}
+
+Tensor BodyTracing::known(const Tensor& symbol) {
+  if (tracer_.owns(symbol)) return known_value(graph_, tracer_.value_of(symbol, nullptr, at_));
+  return symbols_around() != nullptr ? symbols_around()->known(symbol) : Tensor();
 }
 
 void BodyTracing::made_local(const SlotRef& slot) {

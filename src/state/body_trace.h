@@ -61,6 +61,8 @@ class BodyTracing final : public SlotSymbols {
   Tensor symbol_for(const SlotRef& slot, Location at) override;
   void touched(const SlotRef& slot) override;
   SlotRef made(SlotRef slot) override;
+  Tensor known(const Tensor& symbol) override;
+  bool freezes() const override { return symbols_around() != nullptr && symbols_around()->freezes(); }
   void made_local(const SlotRef& slot) override;
   Tensor each_call(const EachCall& asked) override;
   void froze(const Tensor& value, const Op* user, Location at) override {

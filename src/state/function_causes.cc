@@ -116,8 +116,8 @@ void FunctionCore::warn_of_retraces(const std::string& cause) {
     retraced_at_.clear();
     ++warnings_;
   }
-  std::fputs(format("weft: {} was traced anew {} times in its last {} calls, last because {}; explain() lists all causes, signature and "
-                    "reduce_retracing keep one trace for many shapes.\n", name_, kMany, kCalls, cause).c_str(), stderr);
+  std::fputs(format("weft: {} was traced anew {} times in its last {} calls, last because {}; explain() lists all causes, {} one trace for many "
+                    "shapes.\n", name_, kMany, kCalls, cause, options.reduce_retracing ? "signature keeps" : "signature and reduce_retracing keep").c_str(), stderr);
 }
 
 }  // namespace weft::inline v0::detail

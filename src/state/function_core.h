@@ -76,6 +76,7 @@ struct FunctionTrace {
   std::vector<std::ptrdiff_t> result_variables;  // for each Variable in it: which of the call's Variables it is, or -1: itself
   std::vector<DType> dtypes;     // of the arguments' Tensors
   std::vector<std::string> result_texts;  // "f32[]", "loss f32[]": one for each Tensor and Variable
+  std::string needs_sizes;       // why reduce_retracing leaves none of its sizes open; empty: it does not need them
   bool takes_variables = false;  // there are some in the arguments
   bool own_gradients = false;    // the body gives gradients of its own, which a tape around a call can only see by running it
   std::vector<SlotUse> read_again;  // floating, not trainable, read after the body wrote them: the same holds for a tape that watches one
@@ -164,7 +165,7 @@ class FunctionCore {
   std::string which_variable(const std::vector<LeafNote>& notes, const LeafNote& note, const std::string& captured) const;
   bool cast_to(std::span<const Spec> declared, const char* by, std::span<Tensor* const> tensors, FunctionRef<std::vector<LeafNote>()> notes,
                Location at) const;
-  void relax(CallKind& kind) const;
+  std::string relax(CallKind& kind) const;
   void warn_of_retraces(const std::string& cause);
   void keep(std::shared_ptr<FunctionTrace> trace);
   void keep_made(const std::vector<MadeSlot>& made);
@@ -181,7 +182,6 @@ class FunctionCore {
   std::vector<std::uint64_t> retraced_at_;  // by the clock, since the last warning
   int warnings_ = 0;
   int tracing_now_ = 0;  // of the lock around traces: more than one if the body calls its Function
-  bool needs_sizes_ = false;  // of the same lock: the body cannot be traced for sizes that reduce_retracing would leave open
 };
 
 /// What a guard says of a written value: 'the value that assign gives Variable "total"'.

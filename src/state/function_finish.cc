@@ -151,12 +151,15 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     int& count;
   } now(tracing_now_);
   CallKind kind = call.leaves.kind;
-  if (options.reduce_retracing) relax(kind);
-  const bool relaxed = kind.shapes != call.leaves.kind.shapes;
-  bool needs_sizes = needs_sizes_;
-  if (needs_sizes) kind = call.leaves.kind;
+  std::string needs_sizes = options.reduce_retracing ? relax(kind) : "";
   std::shared_ptr<FunctionTrace> made;
   std::unordered_set<SlotRef> captured;  // of those that are passed
+  const auto look_again = [&] {          // the body may have put Variables into an argument that is no copy
+    CallLeaves grown = leaves_of(call.arguments);
+    kind.skeleton = call.leaves.kind.skeleton = std::move(grown.kind.skeleton);
+    call.leaves.variables = std::move(grown.variables);
+    notes = notes_of(call.arguments);
+  };
   for (bool pinned = false; made == nullptr;) {
     Tracing tracing(call, kind, pinned);
     struct Current {
@@ -165,33 +168,34 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
       FunctionCallState& call;
       Tracing* before;
     } current(call, &tracing);
+    const auto pin = [&] { captured = tracing.captured_arguments(), pinned = true; };
     try {
       tracing.run(body);
     } catch (const IdentityAsked&) {
       if (pinned) throw;  // of a Variable that stands in for an argument of the Function around
       pinned = true;
       continue;
-    } catch (const ShapeError&) {
-      if (!relaxed || needs_sizes) throw;
-      needs_sizes = true;  // if it can be traced for those at hand
-      kind = call.leaves.kind;
+    } catch (const Error& error) {
+      if (tracing.looks_at_identity()) {  // it may come of that
+        pin();
+        continue;
+      }
+      if (kind.shapes == call.leaves.kind.shapes) throw;
+      needs_sizes = error.message();  // unless it comes of something else: then that is said now
+      look_again();
+      kind.shapes = call.leaves.kind.shapes;
       continue;
     } catch (...) {
-      if (!tracing.looks_at_identity()) throw;  // otherwise it may come of that
-      captured = tracing.captured_arguments();
-      pinned = true;
+      if (!tracing.looks_at_identity()) throw;
+      pin();
       continue;
     }
     if (tracing.looks_at_identity()) {
-      captured = tracing.captured_arguments();
-      pinned = true;
+      pin();
       continue;
     }
     if (tracing.grew()) {
-      CallLeaves grown = leaves_of(call.arguments);
-      kind.skeleton = call.leaves.kind.skeleton = std::move(grown.kind.skeleton);
-      call.leaves.variables = std::move(grown.variables);
-      notes = notes_of(call.arguments);
+      look_again();
       tracing.call_by(notes);
     }
     made = tracing.finish();
@@ -205,8 +209,8 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     if (note.slot != nullptr && captured.contains(note.slot)) note.captured = note.slot->title();
     note.slot = nullptr;  // it is the caller's
   }
-  needs_sizes_ = needs_sizes;
-  if (relaxed && needs_sizes) cause += "; reduce_retracing is of no use here, for the body needs sizes as numbers";
+  if (!needs_sizes.empty()) cause += "; reduce_retracing leaves no size open here, for that could not be traced: " + needs_sizes;
+  made->needs_sizes = std::move(needs_sizes);
   made->report.cause = std::move(cause);
   made->report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   keep(made);

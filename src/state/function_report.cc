@@ -27,15 +27,20 @@ void FunctionCore::forget_oldest() {
   traces_.erase(oldest);
 }
 
-// Sizes in which an earlier trace of the same skeleton differs become unknown.
-void FunctionCore::relax(CallKind& kind) const {
+// Sizes in which an earlier trace of the same skeleton differs become unknown; unless one has needed its sizes: then this one does, and what is said of
+// that is returned.
+std::string FunctionCore::relax(CallKind& kind) const {
   const std::lock_guard guard(mutex_);
+  CallKind relaxed = kind;
   for (const std::shared_ptr<FunctionTrace>& trace : traces_) {
     if (trace->kind.skeleton != kind.skeleton) continue;
+    if (!trace->needs_sizes.empty()) return trace->needs_sizes;
     for (std::size_t i = 0; i < kind.shapes.size(); ++i)
       for (int axis = 0; axis < kind.shapes[i].rank(); ++axis)
-        if (trace->kind.shapes[i].dim(axis) != kind.shapes[i].dim(axis)) kind.shapes[i].set(axis, kUnknown);
+        if (trace->kind.shapes[i].dim(axis) != kind.shapes[i].dim(axis)) relaxed.shapes[i].set(axis, kUnknown);
   }
+  kind = std::move(relaxed);
+  return {};
 }
 
 FunctionReport::Trace report_of(const FunctionTrace& trace) {

@@ -93,7 +93,7 @@ Tensor Generator::bits(Shape shape, RandomBitsOptions options, Location at) {
 Tensor Generator::permutation(std::int64_t n, Location at) { return cast(argsort(bits({n}, {.dtype = u64}, at)), i64); }
 Tensor Generator::shuffle(Tensor x, Location at) {
   if (x.rank() == 0) throw ShapeError("shuffle", "x " + x.spec().str() + " has no rows; give a tensor of rank 1 or more.", at);
-  const std::int64_t rows = x.shape().dim(0);
+  const std::int64_t rows = x.shape()[{0, at}];
   return gather(std::move(x), permutation(rows, at), {}, at);
 }
 

@@ -72,6 +72,8 @@ class SlotSymbols {
   virtual SlotRef made(SlotRef slot) = 0;
   /// What a symbol is worth if that depends on nothing that a call brings; else an empty handle.
   virtual Tensor known(const Tensor& /*symbol*/) { return {}; }
+  /// Whether what is known while tracing stays in a program that is called later.
+  virtual bool freezes() const { return true; }
   /// A local one has been made: it is gone when the program ends, and nothing of it is published. StateError where nothing is called.
   virtual void made_local(const SlotRef& slot);
   /// What the program asks for anew whenever it is called. StateError where nothing is.

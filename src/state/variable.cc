@@ -131,7 +131,7 @@ Tensor Variable::value(Location at) const {
 Tensor Variable::read_latest(Location at) const {
   if (asked().role == Slot::Role::kLocal)
     throw StateError("read_latest", slot_->title() + " is local to a call, which publishes nothing of it; read its value().", at);
-  if (Transaction::tracing_symbols() != nullptr)
+  if (const SlotSymbols* const symbols = Transaction::tracing_symbols(); symbols != nullptr && symbols->freezes())
     throw TraceError("read_latest", "what " + slot_->title() + " holds now would be frozen in the trace; read its value(), or call read_latest outside.", at);
   return v0::read_latest(*slot_);
 }

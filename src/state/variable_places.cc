@@ -95,7 +95,7 @@ Tensor products(const Tensor& whole, const Tensor& indices, Tensor updates, Loca
   if (updates.shape() != updates_shape(indices.shape(), whole.shape(), 1))
     throw ShapeError("", "updates is " + updates.spec().str() + " and must be " + updates_shape(indices.shape(), whole.shape(), 1).str() +
         ", a row for each index.", at);
-  return unsorted_segment_prod(std::move(updates), indices, whole.shape().dim(0), at);
+  return unsorted_segment_prod(std::move(updates), indices, whole.shape()[{0, at}], at);
 }
 Tensor multiply_rows(Tensor whole, Tensor indices, Tensor updates, Location at) {
   Tensor by = products(whole, indices, std::move(updates), at);
@@ -162,7 +162,7 @@ Variable& Variable::scatter(const char* by, Tensor indices, Tensor updates, Loca
     Tensor fresh = of_dtype(updates, whole.dtype());
     if (fresh.rank() == 0 && rows) fresh = repeated(std::move(fresh), updates_shape(indices.shape(), whole.shape(), 1), at);
     if (fresh.rank() == 0 && !rows && indices.rank() > 0) {  // tuples
-      const std::int64_t depth = std::min<std::int64_t>(indices.shape().dim(indices.rank() - 1), whole.rank());
+      const std::int64_t depth = std::min<std::int64_t>(indices.shape()[{indices.rank() - 1, at}], whole.rank());
       const Shape outer(indices.shape().sizes().first(static_cast<std::size_t>(indices.rank() - 1)));
       fresh = repeated(std::move(fresh), updates_shape(outer, whole.shape(), static_cast<int>(depth)), at);
     }
