@@ -195,8 +195,7 @@ void grouped_product(const GemmTiles<T>& tiles, Size m, Size n, Size k, Matrix<c
   const Shares depths{k, 1, parts_of(k, kGroupDepth)};
   const Size deepest = depths.size(depths.count - 1);
   const Shares cols{n, tiles.cols, round_up(parts_of(n, tiles.group / deepest), 2)};
-  const Size many = cols.count < kFewGroups ? kManyRowsOfFew : kManyRows;
-  const Shares rows{m, together, std::clamp<Size>(std::min(kTasks / cols.count, m / many), 1, kTasks)};
+  const Shares rows{m, together, std::clamp<Size>(std::min(kTasks / cols.count, m / (cols.count < kFewGroups ? kManyRowsOfFew : kManyRows)), 1, kTasks)};
   const ScratchOf<T> left(m * deepest);
   for (Size d = 0; d < depths.count; ++d) {
     const Size p = depths.start(d), depth = depths.size(d);
@@ -308,8 +307,7 @@ void vector_product(const GemmTiles<T>& tiles, Size n, Size k, const T* x, Size 
       tiles.matrix_by_column(lines.size(task), k, b.data + j * b.col, b.col, x, y + j * y_step, y_step);
     });
   }
-  constexpr Size kAnyRow = 1;  // there is no second row, so it may be the 1 that rows_by_matrix asks of one of the steps before it takes blocks
-  rows_product(tiles, 1, n, k, x, kAnyRow, x_step, b, y, n);
+  rows_product(tiles, 1, n, k, x, 1, x_step, b, y, n);  // there is no second row, so x_row may be the 1 that rows_by_matrix asks of one of the steps
 }
 
 template <class T>
