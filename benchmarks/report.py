@@ -204,6 +204,9 @@ def losses(rows):
             yield f"| {marked(row)} | {row['case']} | {name} | {entry['ratio']:.3g} ({entry['low']:.3g}–{entry['high']:.3g}) |"
     if lost:
         yield from listed(lost)
+        yield "\nWhy:\n"
+        for case in dict.fromkeys(row["case"] for _, row, _ in lost):
+            yield f"- {case}: {next((why for start, why in targets.BEHIND if case.startswith(start)), 'the cause has not been measured.')}"
     else:
         yield "None is lost."
     if above:
