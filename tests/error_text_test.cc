@@ -166,6 +166,31 @@ TEST(ErrorText, OfSymbolicTensors) {
   EXPECT_TEXT(TraceError, exp(symbol), "exp: an input f32[2,?] was made while tracing and has no value outside; return it from the traced function.");
 }
 
+// Whatever runs since: a tape, another trace, a body that runs eagerly.
+TEST(ErrorText, OfALeakedSymbolNamesItsLineAlsoWhereOthersAreMade) {
+  Tensor leaked;
+  const int line = __LINE__ + 1;
+  Function leaks = [&](Tensor x) { leaked = x * 2; };
+  leaks(1.f);
+  const auto text_of = [&](const auto& use) {
+    try {
+      use();
+    } catch (const TraceError& error) {
+      EXPECT_EQ(error.location().line, line);
+      return error.message();
+    }
+    return std::string("no error");
+  };
+  const std::string gone = "the tensor f32[] was made while tracing and has no value outside; return it from the traced function.";
+  EXPECT_EQ(text_of([&] { GradientTape tape; leaked.item<float>(); }), "item: " + gone);
+  EXPECT_EQ(text_of([&] { GradientTape tape; if (leaked) return; }), "bool: " + gone);
+  Function another = [&](Tensor x) { return x * leaked.item<float>(); };
+  EXPECT_EQ(text_of([&] { another(1.f); }), "item: " + gone);
+  Function eager{[](Tensor x) { return x; }, {.run_eagerly = true}};
+  EXPECT_EQ(text_of([&] { eager(leaked); }), "Function: an argument f32[] was made while tracing and has no value outside; return it from the traced function.");
+  EXPECT_EQ(text_of([&] { GradientTape tape; eager(leaked); }), "Function: an argument f32[] was made while tracing and has no value outside; return it from the traced function.");
+}
+
 TEST(ErrorText, OfGradients) {
   const Tensor x = {1.f, 2.f}, other = {3.f}, i = {1, 2}, none;
   const auto gradient = [&](const Tensor& target, const Tensor& source, GradientOptions options = {}) {

@@ -219,6 +219,11 @@ bool is_own_line(Location at) {
 
 Interpreter* Interpreter::top() { return stack_top; }
 
+bool is_live(const Tensor& symbol, const Interpreter* top) {
+  while (top != nullptr && !top->owns(symbol)) top = top->below();
+  return top != nullptr;
+}
+
 // An interpreter that is still installed when its thread ends is removed then: it may outlive the thread.
 struct Interpreter::EndOfThread {
   ~EndOfThread() {

@@ -40,6 +40,9 @@ class Interpreter {
   virtual void stands_for(const Call& call, Tensors* results);
   virtual void stood_for() noexcept;
 
+  /// Whether it has made this symbol, which has a meaning while it is installed.
+  virtual bool owns(const Tensor& /*symbol*/) const { return false; }
+
   static Interpreter* top();
   Interpreter* below() const { return below_; }
   void install();
@@ -74,6 +77,9 @@ class Interpreter {
   std::atomic<bool> installed_ = false;  // and not removed since, except by the end of its thread
   std::atomic<bool> left_ = false;       // set by the first to go while it is installed, the thread or the owner
 };
+
+/// Whether one from `top` down owns the symbol; else what it stood for is gone.
+bool is_live(const Tensor& symbol, const Interpreter* top = Interpreter::top());
 
 /// Every op call: adapts literals to the tensors beside them, then asks the top of the stack. Appends the results to `outputs` (empty before), or throws and changes nothing.
 void apply(Call call, Tensors& outputs);

@@ -38,17 +38,17 @@ const Node& require_defined(const Node* node) {
   return *node;
 }
 
-// No trace is being made, so the one that made the symbol has ended: what kept it is to be looked for at the line that made it.
-void require_trace(const Node& symbol, const char* what) {
-  if (Interpreter::top() == nullptr)
-    throw TraceError(what, "the tensor " + symbol.spec.str() + " was made while tracing and has no value outside; return it from the traced function.",
-                     symbol.made_at());
+// If the trace that made the symbol has ended, what kept it is to be looked for at the line that made it.
+void require_trace(const Tensor& symbol, const char* what) {
+  if (!is_live(symbol))
+    throw TraceError(what, "the tensor " + symbol.spec().str() + " was made while tracing and has no value outside; return it from the traced function.",
+                     symbol.node()->made_at());
 }
 
-const Node& concrete(const Node* node, const char* what, Location at) {
-  if (!require_defined(node).symbolic) return *node;
-  require_trace(*node, what);
-  throw TraceError(what, "the tensor is a symbol " + node->spec.str() + " of a trace and has no value; while tracing use ops on it, cond or "
+const Node& concrete(const Tensor& x, const char* what, Location at) {
+  if (!require_defined(x.node()).symbolic) return *x.node();
+  require_trace(x, what);
+  throw TraceError(what, "the tensor is a symbol " + x.spec().str() + " of a trace and has no value; while tracing use ops on it, cond or "
                              "while_loop, and afterwards what the function returned.", at);
 }
 
@@ -240,7 +240,7 @@ const Shape& Tensor::shape() const { return require_defined(node_).spec.shape; }
 const Spec& Tensor::spec() const { return require_defined(node_).spec; }
 
 const void* Tensor::raw_data(DType dtype, Location at) const {
-  const Node& node = concrete(node_, "data", at);
+  const Node& node = concrete(*this, "data", at);
   if (node.spec.dtype != dtype)
     throw DtypeError("data", "the tensor is " + node.spec.str() + ", not " + std::string(name_of(dtype)) +
                                  "; ask for its own type or cast.", at);
@@ -275,12 +275,12 @@ std::vector<A> elements(const Node& node, const char* by, Location at) {
 
 template <Element A>
 std::vector<A> Tensor::to_vector(Location at) const {
-  return elements<A>(concrete(node_, "to_vector", at), "to_vector", at);
+  return elements<A>(concrete(*this, "to_vector", at), "to_vector", at);
 }
 
 template <Element A>
 A Tensor::item(Location at) const {
-  const Node& node = concrete(node_, "item", at);
+  const Node& node = concrete(*this, "item", at);
   if (node.spec.shape.num_elements() != 1)
     throw ShapeError("item", "the tensor is " + node.spec.str() + "; item needs exactly one element, index first.", at);
   return elements<A>(node, "item", at)[0];
@@ -298,7 +298,7 @@ WEFT_ELEMENT(unsigned long long) WEFT_ELEMENT(bool)
 Tensor::operator bool() const {
   const Node& node = require_defined(node_);
   if (node.symbolic) {
-    require_trace(node, "bool");
+    require_trace(*this, "bool");
     throw TraceError("bool", "a symbolic tensor has no value to branch on; use cond or while_loop.", node.made_at());
   }
   if (node.spec.shape.num_elements() != 1)

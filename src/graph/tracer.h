@@ -49,7 +49,7 @@ class Tracer : public Interpreter {
   /// The value that a tensor stands for; a concrete one becomes a constant. `user` may be null: a result. Throws TraceError for a tensor of
   /// another trace, and for a constant if constants are refused.
   ValueId value_of(const Tensor& x, const Op* user, Location at);
-  bool owns(const Tensor& x) const;  // symbolic, and of this trace
+  bool owns(const Tensor& x) const override;
   const Graph& graph() const { return graph_; }
 
   /// A tensor that is no number and was made outside is refused from now on.

@@ -151,12 +151,6 @@ void Batcher::stands_for(const Call& call, Tensors* results) {
   }
 }
 
-bool is_live(const Tensor& x, const Interpreter* top) {
-  for (const Interpreter* each = top; each != nullptr; each = each->below())
-    if (const auto* const tracer = dynamic_cast<const Tracer*>(each); tracer != nullptr && tracer->owns(x)) return true;
-  return Batcher::stands_for_many(x, top);
-}
-
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs) {
   std::vector<bool> values(graph.values.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) values[graph.inputs[i]] = inputs[i];

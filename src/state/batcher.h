@@ -28,7 +28,7 @@ class Batcher final : public Interpreter {
 
   /// The symbol for a value with the axis.
   Tensor symbol(Tensor value, Location at);
-  bool owns(const Tensor& x) const { return x.node()->symbolic && symbol_of(x).trace == id_; }
+  bool owns(const Tensor& x) const override { return x.node()->symbolic && symbol_of(x).trace == id_; }
   /// Whether one on the stack from `top` down owns it: the program sees one value, and many are computed.
   static bool stands_for_many(const Tensor& x, const Interpreter* top);
   /// Whether there is one on the stack from `top` down.
@@ -53,9 +53,6 @@ class Batcher final : public Interpreter {
   std::vector<const Op*> looped_;
   std::vector<std::unique_ptr<InPlaceOf>> rules_;  // for which calls stand now
 };
-
-/// Whether a symbol is one of a trace that is still being made, or of values that are computed together, on the stack from `top` down.
-bool is_live(const Tensor& x, const Interpreter* top);
 
 /// Which outputs depend on these inputs.
 std::vector<bool> reached(const Graph& graph, const std::vector<bool>& inputs);

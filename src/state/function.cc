@@ -149,17 +149,19 @@ class CallInTrace {
   const bool writes_;
 };
 
+void require_live(const Tensor& argument) {
+  if (argument.defined() && argument.node()->symbolic && !is_live(argument))
+    throw TraceError("Function", "an argument " + argument.spec().str() + " was made while tracing and has no value outside; return it from the traced function.",
+                     argument.node()->made_at());
+}
+
 }  // namespace
 
 Tensors run_trace(FunctionTrace& trace, CallInputs& inputs, std::span<Variable* const> variables, Location at) {
   constexpr const char* kBy = "Function";
   trace.calls.fetch_add(1, std::memory_order_relaxed);
   Interpreter* const top = Interpreter::top();
-  if (top == nullptr)
-    for (const Tensor& tensor : inputs)
-      if (tensor.defined() && tensor.node()->symbolic)
-        throw TraceError("Function", "an argument " + tensor.spec().str() +
-                             " was made while tracing and has no value outside; return it from the traced function.", tensor.node()->made_at());
+  for (const Tensor& tensor : inputs) require_live(tensor);
   Tensor* const first_asked = inputs.end() - trace.reads.size() - trace.asked.size();
   SlotSymbols* const around = Transaction::tracing_symbols();
   if (around != nullptr) {
@@ -279,6 +281,7 @@ bool FunctionCall::prepare(Body body, void* context) {
       else s.trace = *s.only;
       if (!runs_body(*s.trace, s.leaves.variables)) return true;
     }
+    for (const Tensor* tensor : s.leaves.tensors) require_live(*tensor);
     EagerBody(s).run([&] { body(context, *this); });
     return false;
   });

@@ -52,7 +52,7 @@ void Slot::require_fits(const char* by, const Spec& spec, Location at) const {
 Tensor with_own_node(Tensor x, const char* by, Location at) {
   if (!x.defined()) throw ValueError(by, "the value is an empty Tensor handle; assign a value to it first.", at);
   Node& node = *x.node();
-  if (node.symbolic && std::string_view(by) == "Variable" && is_live(x, Interpreter::top()))
+  if (node.symbolic && std::string_view(by) == "Variable" && is_live(x))
     throw TraceError(by, "the value " + x.spec().str() + " depends on what a call of the Function that is traced brings, so it is another one in each; make "
                              "the Variable outside, its first value in an init_scope, or a local one of each call.", at);
   if (node.symbolic)

@@ -15,7 +15,7 @@ GradientTape::~GradientTape() { Interpreter::retire(std::move(recorder_)); }
 void GradientTape::watch(const Tensor& x, Location at) {
   detail::with_memory("watch", at, [&] {
     // One of no trace at all stands for nothing but its Spec, and asks for no more.
-    if (x.defined() && x.node()->symbolic && symbol_of(x).trace != 0 && !is_live(x, Interpreter::top()))
+    if (x.defined() && x.node()->symbolic && symbol_of(x).trace != 0 && !is_live(x))
       throw TraceError("watch", "x " + x.spec().str() + " was made while tracing and has no value outside; return it from the traced function.", x.node()->made_at());
     recorder_->watch(x, at);
   });

@@ -76,7 +76,7 @@ Variable::Variable(FromTensor, Tensor initial, VariableOptions options, Location
     if (!literal_fits(number, *options.dtype))
       throw DtypeError("Variable", "the initial number does not fit the dtype asked for, " + std::string(name_of(*options.dtype)) +
           "; name another dtype or cast.", at);
-    initial = make_scalar(number, *options.dtype);
+    initial = make_scalar(number, *options.dtype, initial.node()->made_at());
   }
   slot_ = make_slot(std::move(initial), std::move(options), at);
 }
