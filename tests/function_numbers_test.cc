@@ -36,6 +36,14 @@ TEST(FunctionCaptures, ANumberOfAnotherProgramIsACapture) {
   }, {.strict = true}};
   EXPECT_EQ(number(only_once(2.f)), 1);
   EXPECT_TEXT(TraceError, only_once(Tensor{2.f, 2.f}), refused);
+  // A body may run twice for one trace: here for the Variable that it captures and is given.
+  Variable w{1.f};
+  Function twice{[&](Variable& p, Tensor x) {
+    static const Tensor half = 0.5f;
+    w.assign_add(x * half);
+    return p.value();
+  }, {.strict = true}};
+  EXPECT_EQ(number(twice(w, 2.f)), 2);
 }
 
 TEST(FunctionCaptures, NumbersOfAProgramThatIsCalledAreNumbers) {

@@ -1,6 +1,7 @@
 // Sizes that are not known while tracing: no body reads a number for them, wherever they come from.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -144,6 +145,26 @@ TEST(FunctionSizes, OfOpenVariablesAreRefusedWhereARuleNeedsThem) {
   Generator g(1);
   Function shuffled{[&](Tensor x) { return g.shuffle(x); }, {.signature = {Spec{f32, {kUnknown}}}}};
   EXPECT_TEXT(ShapeError, shuffled(ones({3})), kRefused);
+}
+
+// Only what may come of sizes is tried again.
+TEST(FunctionSizes, AreNotBlamedForOtherErrors) {
+  int runs = 0;
+  Function f{[&](Tensor x) {
+    if (++runs == 2) throw StateError("body", "not now.", {});
+    return sum(x);
+  }, {.reduce_retracing = true}};
+  f(ones({2}));
+  EXPECT_TEXT(StateError, f(ones({3})), "body: not now.");
+  EXPECT_EQ(number(f(ones({3}))), 3);
+  EXPECT_EQ(number(f(ones({4}))), 4);
+  EXPECT_EQ(f.explain().traced, 2u);
+  std::function<Tensor(Tensor)> call = [](Tensor x) { return x; };
+  Function deeper{[&](Tensor x) { return call(x); }, {.reduce_retracing = true}};
+  deeper(ones({2}));
+  int size = 3;
+  call = [&](Tensor) { return deeper(ones({++size})); };
+  EXPECT_THROW(deeper(ones({3})), TraceError) << "which ends";
 }
 
 // What is wrong for the sizes at hand is said of them, and says nothing of the body.

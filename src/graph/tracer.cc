@@ -16,7 +16,6 @@ std::shared_ptr<TracedProgram> TracedProgram::make() {
   return std::shared_ptr<TracedProgram>(new TracedProgram{id});
 }
 
-Tracer::Tracer(Graph& graph) : Tracer(graph, around() == nullptr ? TracedProgram::make() : around()->program_) {}
 Tracer::Tracer(Graph& graph, std::shared_ptr<TracedProgram> program) : graph_(graph), id_(next_trace()), program_(std::move(program)) {}
 
 const Tracer* Tracer::around() {

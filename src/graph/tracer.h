@@ -31,10 +31,12 @@ struct TracedProgram {
 class Tracer : public Interpreter {
  public:
   /// A trace of its own, or part of the one that this thread makes now.
-  explicit Tracer(Graph& graph);
+  explicit Tracer(Graph& graph) : Tracer(graph, program_now()) {}
   Tracer(Graph& graph, std::shared_ptr<TracedProgram> program);
   /// The innermost one that is installed on this thread; null: there is none.
   static const Tracer* around();
+  /// The program that it traces; else a new one.
+  static std::shared_ptr<TracedProgram> program_now() { return around() == nullptr ? TracedProgram::make() : around()->program_; }
 
   void apply(Call call, Tensors& outputs) override;
   void stands_for(const Call& call, Tensors* results) override;

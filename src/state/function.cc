@@ -276,12 +276,12 @@ bool FunctionCall::prepare(Body body, void* context) {
     s.leaves = leaves_of(s.arguments);
     if (s.only == nullptr) s.core.apply_signature(s.arguments, s.leaves, s.at);
     else s.core.require_kind(**s.only, s.arguments, s.leaves, s.at);
+    for (const Tensor* tensor : s.leaves.tensors) require_live(*tensor);
     if (!s.core.options.run_eagerly) {
       if (s.only == nullptr) find_or_trace(body, context);
       else s.trace = *s.only;
       if (!runs_body(*s.trace, s.leaves.variables)) return true;
     }
-    for (const Tensor* tensor : s.leaves.tensors) require_live(*tensor);
     EagerBody(s).run([&] { body(context, *this); });
     return false;
   });
@@ -306,11 +306,13 @@ void FunctionCall::find_or_trace(Body body, void* context) {
   if (s.trace) return;
   // One lock for all Functions: traces may need each other's. It comes before turns (transaction.h).
   static std::recursive_mutex& tracing = *new std::recursive_mutex;
-  const Slot* const held = Transaction::give_back_turns();
-  const std::unique_lock guard = held == nullptr ? std::unique_lock(tracing) : std::unique_lock(tracing, std::try_to_lock);
-  if (!guard.owns_lock())
-    throw StateError(s.core.name(), "it is to be traced in an update, which holds " + held->title() + ", and another thread, which traces now, may wait for "
-                                        "that; call it, or `trace`, once before.", s.at);
+  std::unique_lock guard(tracing, std::try_to_lock);
+  if (!guard.owns_lock()) {
+    if (const Slot* const held = Transaction::give_back_turns())
+      throw StateError(s.core.name(), "it is to be traced in an update, which holds " + held->title() + ", and another thread, which traces now, may wait for "
+                                          "that; call it, or `trace`, once before.", s.at);
+    guard.lock();
+  }
   static thread_local int depth = 0;  // of traces that this thread makes inside each other
   struct Deeper {
     Deeper() { ++depth; }

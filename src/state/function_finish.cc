@@ -139,6 +139,12 @@ std::shared_ptr<FunctionTrace> Tracing::finish() {
 
 // --- the core ---
 
+// What a body may throw because it cannot see a size.
+static bool may_come_of_sizes(const Error& error) {
+  return dynamic_cast<const ShapeError*>(&error) != nullptr || dynamic_cast<const IndexError*>(&error) != nullptr ||
+         dynamic_cast<const TraceError*>(&error) != nullptr;
+}
+
 std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, FunctionRef<void()> body) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<LeafNote> notes = notes_of(call.arguments);  // lives longer than what is traced
@@ -160,8 +166,9 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
     call.leaves.variables = std::move(grown.variables);
     notes = notes_of(call.arguments);
   };
+  const std::shared_ptr<TracedProgram> program = Tracer::program_now();  // however often its body runs
   for (bool pinned = false; made == nullptr;) {
-    Tracing tracing(call, kind, pinned);
+    Tracing tracing(call, kind, pinned, program);
     struct Current {
       Current(FunctionCallState& c, Tracing* t) : call(c), before(std::exchange(c.tracing, t)) {}
       ~Current() { call.tracing = before; }
@@ -180,8 +187,8 @@ std::shared_ptr<FunctionTrace> FunctionCore::trace(FunctionCallState& call, Func
         pin();
         continue;
       }
-      if (kind.shapes == call.leaves.kind.shapes) throw;
-      needs_sizes = error.message();  // unless it comes of something else: then that is said now
+      if (kind.shapes == call.leaves.kind.shapes || tracing_now_ > 1 || !may_come_of_sizes(error)) throw;
+      needs_sizes = error.message();
       look_again();
       kind.shapes = call.leaves.kind.shapes;
       continue;

@@ -17,7 +17,8 @@ namespace weft::inline v0::detail {
 // Variables held before it, while a body that reads what it has written gives them that to follow, if they watch it: they must run such a body.
 class FunctionTracer final : public Tracer {
  public:
-  FunctionTracer(Graph& graph, Transaction& transaction) : Tracer(graph), transaction_(transaction) {}
+  FunctionTracer(Graph& graph, Transaction& transaction, std::shared_ptr<TracedProgram> program)
+      : Tracer(graph, std::move(program)), transaction_(transaction) {}
   Tensor read(std::uint64_t, const Variable& variable, Tensor value, Location at) override {
     const SlotRef& slot = variable.slot();
     if (!is_floating(variable.dtype()) || slot->role == Slot::Role::kLocal || !transaction_.has_written(slot)) return value;
@@ -32,7 +33,8 @@ class FunctionTracer final : public Tracer {
 // One run of the body.
 class Tracing final : public SlotSymbols {
  public:
-  Tracing(FunctionCallState& call, const CallKind& kind, bool pinned) : call_(call), kind_(kind), pinned_(pinned), tracer_(graph_, transaction_) {
+  Tracing(FunctionCallState& call, const CallKind& kind, bool pinned, std::shared_ptr<TracedProgram> program)
+      : call_(call), kind_(kind), pinned_(pinned), tracer_(graph_, transaction_, std::move(program)) {
     if (call.core.options.strict) tracer_.refuse_constants();
     graph_.without = call.core.options.without;
     transaction_.symbols = this;
