@@ -5,7 +5,6 @@
 #include <memory>
 #include <thread>
 
-#include "tests/failing_memory.h"
 #include "tests/function_types.h"
 
 namespace weft {
@@ -118,17 +117,6 @@ TEST(FunctionEager, ATensorBehindAPointerIsRefusedAsInATrace) {
               "argument of its own, or hold it in a Variable.");
     EXPECT_EQ(number(*tensor), 1);
   }
-}
-
-// Only what it refuses needs words for them, and what the body could change behind its back.
-TEST(FunctionEager, ACallMakesNoWordsOfItsArguments) {
-  std::vector<Variable> many;
-  for (int i = 0; i < 100; ++i) many.emplace_back(1.f);
-  Function f{[](std::vector<Variable>& list) { list[0].assign_add(1.f); }, {.run_eagerly = true}};
-  f(many);
-  const test::CountedMemory memory(false);
-  f(many);
-  EXPECT_LT(memory.blocks(), 100);
 }
 
 // --- one Tensor for two arguments ---

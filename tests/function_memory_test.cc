@@ -153,5 +153,16 @@ TEST_F(FunctionMemory, CallsOnStructsAllocateNothing) {
   expect_nothing([&] { swap(std::pair(x, by)); });
 }
 
+// Only what it refuses needs words for them, and what the body could change behind its back.
+TEST_F(FunctionMemory, AnEagerCallMakesNoWordsOfItsArguments) {
+  std::vector<Variable> many;
+  for (int i = 0; i < 100; ++i) many.emplace_back(1.f);
+  Function f{[](std::vector<Variable>& list) { list[0].assign_add(1.f); }, {.run_eagerly = true}};
+  f(many);
+  const CountedMemory memory(false);
+  f(many);
+  EXPECT_LT(memory.blocks(), 100);
+}
+
 }  // namespace
 }  // namespace weft::test
