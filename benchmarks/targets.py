@@ -94,7 +94,7 @@ LIBRARIES = ("TensorFlow", "TensorFlow XLA", "JAX", "PyTorch", "PyTorch compiled
 
 # Why rows are behind other libraries, by the beginnings of their names, and what to try next.
 BEHIND = (
-    ("relu(a * x + b) * x + c * z", "Six calls, one after the other, read and write 14 times 67 MB, and take as long as the six rows above that are single calls; what is compiled goes "
+    ("relu(a * x + b) * x + c * z", "Six calls, one after the other, read and write 14 times 67 MB, and take as long as the rows of such calls add up to (14.4 of 14.6 ms); what is compiled goes "
      "over x and z once and writes y, 3 times 67 MB. So does the traced row, which is ahead. Eager calls are not held back to be joined: an error would come late."),
     ("matmul 32 x 128x64x128", "Each product takes 9 us of a thread, in strips of 12 rows that reach 0.89 of the peak, whether their sums have 64, 128 or 256 "
      "products; larger products reach 0.96. b is read where it lies, 512 bytes from row to row. Next to try: copying it to panels, as larger products do."),
